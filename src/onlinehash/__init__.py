@@ -1,0 +1,65 @@
+"""onlinehash: a binary similarity index whose codes learn while it serves.
+
+The public names. They are imported when they are first used, so that ``import onlinehash`` itself
+is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "ITQ",
+    "LSH",
+    "OHWEU",
+    "HammingRanking",
+    "InvalidInputError",
+    "InvalidParameterError",
+    "ModelFileError",
+    "NotInitializedError",
+    "OnlineHashError",
+    "check_hasher",
+    "mean_average_precision",
+    "nearest",
+]
+
+if TYPE_CHECKING:
+    from onlinehash.checks import check_hasher as check_hasher
+    from onlinehash.errors import InvalidInputError as InvalidInputError
+    from onlinehash.errors import InvalidParameterError as InvalidParameterError
+    from onlinehash.errors import ModelFileError as ModelFileError
+    from onlinehash.errors import NotInitializedError as NotInitializedError
+    from onlinehash.errors import OnlineHashError as OnlineHashError
+    from onlinehash.hashers.itq import ITQ as ITQ
+    from onlinehash.hashers.lsh import LSH as LSH
+    from onlinehash.hashers.ohweu import OHWEU as OHWEU
+    from onlinehash.kernels.scan import nearest as nearest
+    from onlinehash.metrics import HammingRanking as HammingRanking
+    from onlinehash.metrics import mean_average_precision as mean_average_precision
+
+
+_HOMES = {
+    "checks": ("check_hasher",),
+    "errors": tuple(name for name in __all__ if name.endswith("Error")),
+    "hashers.itq": ("ITQ",),
+    "hashers.lsh": ("LSH",),
+    "hashers.ohweu": ("OHWEU",),
+    "kernels.scan": ("nearest",),
+    "metrics": ("HammingRanking", "mean_average_precision"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,0 +1,1 @@
+"""One method, one file, one scikit-learn estimator."""

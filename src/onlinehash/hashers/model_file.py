@@ -1,0 +1,94 @@
+"""A hasher in one file: safetensors with its metadata. Nothing is ever unpickled.
+
+    tensors    the learnt arrays, by name
+    metadata   format    "onlinehash"
+               version   of this layout, a number; a newer one is refused
+               hasher    the class's name
+               content   JSON: parameters, learnt values that are not arrays, the vocabulary
+               checksum  BLAKE2b of the tensors' bytes and of content
+
+A file is written beside its name, brought to the disk, and then renamed: a reader sees the old file
+or the new one, whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from onlinehash.errors import ModelFileError
+
+VERSION = 1
+_FORMAT = "onlinehash"
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+def write(path: str | os.PathLike[str], hasher: str, arrays: Arrays, content: dict[str, Any]) -> None:
+    """Write a model file, whole or not at all."""
+    path = Path(path)
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    text = json.dumps(content)
+    metadata = {
+        "format": _FORMAT,
+        "version": str(VERSION),
+        "hasher": hasher,
+        "content": text,
+        "checksum": _checksum(arrays, text),
+    }
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(save(dict(arrays), metadata))
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+
+
+def read(path: str | os.PathLike[str], hasher: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+    """Arrays and content of a model file of this hasher, or a ModelFileError that says why not."""
+    path = Path(path)
+    if not path.is_file():
+        raise ModelFileError(f"{path}: there is no such file")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != _FORMAT:
+                raise ModelFileError(f"{path}: a safetensors file, but not one of onlinehash")
+            version = metadata.get("version", "")
+            if not version.isdecimal() or int(version) > VERSION:
+                raise ModelFileError(
+                    f"{path}: written in version {version!r} of the format; "
+                    f"this onlinehash reads up to {VERSION}"
+                )
+            if metadata.get("hasher") != hasher:
+                raise ModelFileError(f"{path}: holds a {metadata.get('hasher')}, expected a {hasher}")
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise ModelFileError(f"{path}: truncated, or not a safetensors file ({error})") from error
+    text = metadata.get("content", "")
+    if metadata.get("checksum") != _checksum(arrays, text):
+        raise ModelFileError(f"{path}: damaged, its checksum does not match")
+    content: dict[str, Any] = json.loads(text)
+    return arrays, content
+
+
+def _checksum(arrays: Arrays, text: str) -> str:
+    digest = blake2b(text.encode(), digest_size=16)
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name}:{array.dtype}:{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,214 @@
+"""OHWEU: online hashing with efficient updating of binary codes (Weng and Zhu, AAAI 2020).
+
+    h   = sgn(Wᵀz + b)   base code: learnt once by PCA-ITQ, never changes          ``hash``
+    g   = sgn(Pᵀh)       live code: follows P, computed from h alone               ``project``
+    g_q = sgn(Rᵀz)       query code: straight from the query's features            ``encode_query``
+    g*  = sgn(Lᵀy)       target of a labelled row: a Gaussian row of L a label     ``targets.py``
+
+P and R follow the passive-aggressive rule towards g* (Eq. 13, 14 and 29: ``kernels/learn.py``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from onlinehash.codes import (
+    Packed,
+    check_n_bits,
+    check_packed,
+    packed_to_signs,
+    packed_to_words,
+    words_to_packed,
+)
+from onlinehash.errors import InvalidParameterError
+from onlinehash.hashers.base import Floats, OnlineHasher
+from onlinehash.hashers.itq import ITERATIONS, check_directions, pca_itq, possible_directions
+from onlinehash.hashers.lsh import random_directions
+from onlinehash.kernels.hash import sign_of_product
+from onlinehash.kernels.learn import RULES, Learner, Rule
+from onlinehash.kernels.refresh import lookup_tables, refresh_codes, refresh_numpy
+from onlinehash.labels import LabelRows
+from onlinehash.targets import LabelCodes
+
+_AUTO_BASE_BITS = 512
+_FEW = 32  # codes below which the lookup tables cost more than they save
+
+
+class OHWEU(OnlineHasher):
+    """Codes that follow labels, while every item is hashed only once.
+
+    Parameters
+    ----------
+    n_bits : bits of a live code, 1 to 4096
+    base_bits : bits of a base code. None: ``n_bits``, as in the paper; "auto": 512, or as many as
+        the initial sample gives directions; at most min(features, n_init - 1)
+    C_P, C_R : the largest step of P and of R
+    rule : "paper" is Eq. 14 and 29 to the letter, steps towards a margin of 1; "released" is the
+        authors' own program, steps towards a margin of ⟨z, z⟩ and back from beyond it; "floored"
+        is that without the way back
+    average : use the mean of all iterates of P and R instead of the last ones
+    start : what P and R start from. "base": a random choice of base bits, hence codes that search
+        like ITQ before the first label; "random": unit-norm Gaussian columns, the authors' program
+    n_init : rows of the initial sample
+    centre, unit_norm : what is done to features first; centre is True for the initial sample's
+        mean, False, or an array of your own
+    random_state : int (the same codes on every run), None, RandomState or Generator
+
+    Attributes
+    ----------
+    W_, b_ : the base hash (features, base_bits), (base_bits,)
+    P_, R_ : the projections in use (base_bits, n_bits), (features, n_bits)
+    label_codes_ : the rows of L met so far
+    base_bits_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(600, 32))
+    >>> y = np.where(X[:, 0] > 0, "right", "left")
+    >>> hasher = OHWEU(n_bits=16, n_init=300).partial_fit(X, y)
+    >>> base = hasher.hash(X)  # stored once
+    >>> live = hasher.project(base)  # again and again, without X
+    >>> hasher.encode_query(X[:5]).shape
+    (5, 2)
+    """
+
+    def __init__(
+        self,
+        n_bits: int = 64,
+        *,
+        base_bits: int | Literal["auto"] | None = "auto",
+        C_P: float = 1.0,
+        C_R: float = 1.0,
+        rule: Rule = "floored",
+        average: bool = True,
+        start: Literal["base", "random"] = "base",
+        n_init: int = 1000,
+        centre: Any = True,
+        unit_norm: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_bits = n_bits
+        self.base_bits = base_bits
+        self.C_P = C_P
+        self.C_R = C_R
+        self.rule = rule
+        self.average = average
+        self.start = start
+        self.n_init = n_init
+        self.centre = centre
+        self.unit_norm = unit_norm
+        self.random_state = random_state
+
+    @classmethod
+    def as_published(cls, n_bits: int = 64, *, random_state: Any = 0) -> Self:
+        """The paper to the letter: Eq. 14 and 29, C = 0.1, base codes as long as live codes."""
+        return cls(
+            n_bits, base_bits=None, C_P=0.1, C_R=0.1, rule="paper", average=False, start="random",
+            n_init=300, random_state=random_state,
+        )  # fmt: skip
+
+    # ---- what a user calls
+
+    def hash(self, X: Any) -> Packed:
+        """Base codes, packed: (n, ceil(base_bits_ / 8)) uint8. They never change."""
+        return self._in_slices(X, self._hash)
+
+    def project(self, H: Packed) -> Packed:
+        """Base codes → live codes under the present P, both packed. No features are needed."""
+        self._check_initialized()
+        H = check_packed(H, self.base_bits_, "base codes")
+        if len(H) < _FEW:
+            return refresh_numpy(H, self.P_)
+        words = packed_to_words(H, self.base_bits_)
+        return words_to_packed(refresh_codes(words, lookup_tables(self.P_), self.n_bits), self.n_bits)
+
+    def encode(self, X: Any) -> Packed:
+        """``project(hash(X))``."""
+        return self.project(self.hash(X))
+
+    def encode_query(self, X: Any, *, symmetric: bool = False) -> Packed:
+        """Query codes: sgn(Rᵀz), or those of ``encode`` where ``symmetric``."""
+        return self.encode(X) if symmetric else super().encode_query(X)
+
+    @property
+    def P_(self) -> Floats:
+        """(base_bits, n_bits): the projection of stored codes that is in use."""
+        return self._P.projection
+
+    @property
+    def R_(self) -> Floats:
+        """(features, n_bits): the projection of queries that is in use."""
+        return self._R.projection
+
+    # ---- how it works
+
+    def _initialize(self, sample: Floats) -> None:
+        self.base_bits_ = self._base_bits(*sample.shape)
+        self.W_, self.b_ = pca_itq(sample, self.base_bits_, ITERATIONS, self.seed_)
+        self.label_codes_ = LabelCodes(self.n_bits, self.seed_)
+        P, R = self._first_projections(sample)
+        self._P = Learner.start(P, self.C_P, self.rule, self.average)
+        self._R = Learner.start(R, self.C_R, self.rule, self.average)
+
+    def _first_projections(self, sample: Floats) -> tuple[Floats, Floats]:
+        width = sample.shape[1]
+        if self.start == "random":
+            P = random_directions(self.base_bits_, self.n_bits, self.seed_ + 1)
+            return P, random_directions(width, self.n_bits, self.seed_ + 2)
+        chosen = np.resize(np.random.default_rng(self.seed_).permutation(self.base_bits_), self.n_bits)
+        P = np.zeros((self.base_bits_, self.n_bits), np.float32)
+        P[chosen, np.arange(self.n_bits)] = 1
+        return P, self.W_[:, chosen].copy()
+
+    def _hash(self, Z: Floats) -> Packed:
+        return sign_of_product(Z, self.W_, self.b_)
+
+    def _encode(self, Z: Floats) -> Packed:
+        return self.project(self._hash(Z))
+
+    def _encode_query(self, Z: Floats) -> Packed:
+        return sign_of_product(Z, self.R_)
+
+    def _learn(self, Z: Floats, labels: LabelRows) -> None:
+        labelled = labels.labelled
+        targets = self.label_codes_.targets(labels)[labelled]
+        Z = Z[labelled]
+        self._R.learn(Z, targets)
+        self._P.learn(packed_to_signs(self._hash(Z), self.base_bits_).astype(np.float32), targets)
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        arrays = {"W": self.W_, "b": self.b_, "L": self.label_codes_.L}
+        for name, learner in (("P", self._P), ("R", self._R)):
+            arrays |= {f"{name}.{part}": array for part, array in learner.arrays().items()}
+        return arrays, {"labels": self.label_codes_.labels, "seen": self._P.seen}
+
+    def _restore(self, arrays: dict[str, Any], learnt: dict[str, Any]) -> None:
+        self.W_, self.b_ = arrays["W"], arrays["b"]
+        self.base_bits_ = self.W_.shape[1]
+        self.label_codes_ = LabelCodes(self.n_bits, self.seed_)
+        self.label_codes_.restore(learnt["labels"], arrays["L"])
+        for name, C in (("P", self.C_P), ("R", self.C_R)):
+            parts = {key[2:]: array for key, array in arrays.items() if key.startswith(f"{name}.")}
+            learner = Learner(C=C, rule=self.rule, seen=learnt["seen"], **{"mean": None, **parts})
+            setattr(self, f"_{name}", learner)
+
+    def _base_bits(self, n_init: int, width: int) -> int:
+        if self.base_bits == "auto":
+            return min(_AUTO_BASE_BITS, possible_directions(n_init, width))
+        return self.n_bits if self.base_bits is None else self.base_bits
+
+    def _check_parameters(self, n_init: int, width: int) -> None:
+        super()._check_parameters(n_init, width)
+        base_bits = check_n_bits(self._base_bits(n_init, width), "base_bits")
+        check_directions(base_bits, "base_bits" if self.base_bits else "n_bits", n_init, width)
+        if self.rule not in RULES:
+            raise InvalidParameterError(f"rule must be one of {', '.join(RULES)}, got {self.rule!r}")
+        if self.start not in ("base", "random"):
+            raise InvalidParameterError(f"start must be base or random, got {self.start!r}")
+        for name in ("C_P", "C_R"):
+            C = getattr(self, name)
+            if not isinstance(C, (int, float, np.number)) or not 0 < C < np.inf:
+                raise InvalidParameterError(f"{name} must be a finite number above 0, got {C!r}")

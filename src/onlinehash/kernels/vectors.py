@@ -1,0 +1,163 @@
+"""What Python cannot say: loads of many lanes at once, population counts, sign bits.
+
+Each function here is a numba intrinsic: a few instructions of LLVM's vector language, which every
+CPU understands (LLVM splits the lanes into whatever registers there are). They read and write at
+plain addresses, because numba would take a slice of a larger array for a strided one and gather.
+The callers see to it that the addresses are those of living arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+LANES = 32  # slots that one look of the scan takes: four registers of AVX-512
+GROUP = 64  # slots that one word of hits stands for
+SUMS = 32  # live bits that are summed at once in a refresh: two registers of AVX-512
+
+_U8, _U32, _U64, _F32 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
+
+
+def _int(value: int) -> ir.Constant:
+    return ir.Constant(_U64, value)
+
+
+def _vector(element: ir.Type, lanes: int, value: float = 0) -> ir.Constant:
+    return ir.Constant(ir.VectorType(element, lanes), [ir.Constant(element, value)] * lanes)
+
+
+def _load(builder: Any, address: Any, kind: ir.Type, align: int) -> Any:
+    loaded = builder.load(builder.inttoptr(address, kind.as_pointer()))
+    loaded.align = align
+    return loaded
+
+
+def _store(builder: Any, value: Any, address: Any, align: int) -> None:
+    builder.store(value, builder.inttoptr(address, value.type.as_pointer())).align = align
+
+
+def _splat(builder: Any, value: Any, lanes: int) -> Any:
+    empty = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
+    first = builder.insert_element(empty, value, ir.Constant(_U32, 0))
+    return builder.shuffle_vector(first, empty, _vector(_U32, lanes))
+
+
+def _call(builder: Any, name: str, result: ir.Type, *args: Any) -> Any:
+    function = ir.FunctionType(result, [arg.type for arg in args])
+    return builder.call(cgutils.get_or_insert_function(builder.module, function, name), args)
+
+
+def _distances(builder: Any, address: Any, stride: Any, query: Any, width: int, lanes: int) -> Any:
+    """Hamming distances of ``lanes`` neighbouring slots to one query, as a vector value."""
+    kind = ir.VectorType(_U64, lanes)
+    total = None
+    for word in range(width):
+        lane = _splat(builder, _load(builder, builder.add(query, _int(8 * word)), _U64, 8), lanes)
+        differing = builder.xor(_load(builder, address, kind, 8), lane)
+        count = _call(builder, f"llvm.ctpop.v{lanes}i64", kind, differing)
+        total = count if total is None else builder.add(total, count)
+        address = builder.add(address, stride)
+    return total
+
+
+@intrinsic
+def min_distance(typing: Any, address: Any, stride: Any, query: Any, looks: Any, width: Any) -> Any:
+    """The smallest distance among ``looks * LANES`` slots. ``width`` is a tuple of n_words items."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, stride, query, looks, _ = args
+        kind = ir.VectorType(_U64, LANES)
+        best = cgutils.alloca_once_value(builder, _vector(_U64, LANES, 1 << 20))
+        with cgutils.for_range(builder, looks) as loop:
+            here = builder.add(address, builder.mul(loop.index, _int(8 * LANES)))
+            found = _distances(builder, here, stride, query, width.count, LANES)
+            name = f"llvm.umin.v{LANES}i64"
+            builder.store(_call(builder, name, kind, builder.load(best), found), best)
+        return _call(builder, f"llvm.vector.reduce.umin.v{LANES}i64", _U64, builder.load(best))
+
+    return types.uint64(address, stride, query, looks, width), code
+
+
+@intrinsic
+def below(typing: Any, address: Any, stride: Any, query: Any, limit: Any, width: Any) -> Any:
+    """A word whose bit i says that slot i of the next GROUP slots is nearer than ``limit``."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, stride, query, limit, _ = args
+        found = _distances(builder, address, stride, query, width.count, GROUP)
+        hits = builder.icmp_unsigned("<", found, _splat(builder, limit, GROUP))
+        return builder.bitcast(hits, _U64)
+
+    return types.uint64(address, stride, query, types.uint64, width), code
+
+
+@intrinsic
+def popcount(typing: Any, word: Any) -> Any:
+    """Set bits of one word."""
+    return types.uint64(types.uint64), lambda context, builder, signature, args: builder.ctpop(args[0])
+
+
+@intrinsic
+def lowest_bit(typing: Any, word: Any) -> Any:
+    """The number of the lowest set bit of a word that is not 0."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), code
+
+
+@intrinsic
+def load_word(typing: Any, address: Any) -> Any:
+    """The uint64 at an address."""
+    return types.uint64(types.uintp), lambda context, builder, signature, args: _load(
+        builder, args[0], _U64, 8
+    )
+
+
+@intrinsic
+def store_half(typing: Any, address: Any, value: Any) -> Any:
+    """Write the low 32 bits of ``value`` at an address."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _store(builder, builder.trunc(args[1], _U32), args[0], 4)
+        return context.get_dummy_value()
+
+    return types.void(types.uintp, types.uint64), code
+
+
+@intrinsic
+def add_rows(typing: Any, sums: Any, table: Any, word: Any, fresh: Any) -> Any:
+    """Add to the SUMS floats at ``sums`` the table row of each of a word's eight bytes, in order.
+
+    The table holds 256 rows for each byte. ``fresh`` starts from 0 instead of from what is there.
+    """
+    kind = ir.VectorType(_F32, SUMS)
+    row, byte_table = 4 * SUMS, 256 * 4 * SUMS
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        sums, table, word, fresh = args
+        total = builder.select(fresh, _vector(_F32, SUMS), _load(builder, sums, kind, 64))
+        for byte in range(8):
+            value = builder.and_(builder.lshr(word, _int(8 * byte)), _int(255))
+            offset = builder.add(builder.mul(value, _int(row)), _int(byte * byte_table))
+            total = builder.fadd(total, _load(builder, builder.add(table, offset), kind, 64))
+        _store(builder, total, sums, 64)
+        return context.get_dummy_value()
+
+    return types.void(types.uintp, types.uintp, types.uint64, types.boolean), code
+
+
+@intrinsic
+def sign_bits(typing: Any, sums: Any) -> Any:
+    """A word whose bit i says that float i of the SUMS floats at ``sums`` is 0 or more."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        values = _load(builder, args[0], ir.VectorType(_F32, SUMS), 64)
+        signs = builder.fcmp_ordered(">=", values, _vector(_F32, SUMS))
+        return builder.zext(builder.bitcast(signs, ir.IntType(SUMS)), _U64)
+
+    return types.uint64(types.uintp), code
