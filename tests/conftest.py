@@ -29,5 +29,5 @@ def clusters() -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
     Y: npt.NDArray[Any] = np.zeros((1500, 6), np.int64)
     Y[np.arange(1500), rng.integers(6, size=1500)] = 1
     Y[np.arange(0, 1500, 3), rng.integers(6, size=500)] = 1
-    X = (Y / Y.sum(axis=1, keepdims=True)) @ centres + 0.8 * rng.standard_normal((1500, 40))
+    X = (Y / Y.sum(axis=1, keepdims=True)) @ centres + 1.6 * rng.standard_normal((1500, 40))
     return X.astype(np.float32), Y

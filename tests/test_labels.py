@@ -73,7 +73,9 @@ def test_another_number_of_rows_is_refused() -> None:
         label_rows(["a", "b"], 3)
 
 
-@given(rows=st.lists(st.sets(LABEL, max_size=4), max_size=12), first=st.integers(0, 12), last=st.integers(0, 12))
+@given(
+    rows=st.lists(st.sets(LABEL, max_size=4), max_size=12), first=st.integers(0, 12), last=st.integers(0, 12)
+)
 def test_slices_are_those_of_lists(rows: list[set[str | int]], first: int, last: int) -> None:
     parsed = label_rows(rows)[first:last]
     assert [set(row) for row in parsed.to_lists()] == rows[first:last]

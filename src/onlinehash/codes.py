@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onlinehash.errors import InvalidInputError, InvalidParameterError
+from onlinehash.memory import CACHE_LINE, aligned_empty
 
 Signs: TypeAlias = npt.NDArray[np.int8]
 Bits: TypeAlias = npt.NDArray[np.uint8]
@@ -30,7 +31,6 @@ Packed: TypeAlias = npt.NDArray[np.uint8]
 Words: TypeAlias = npt.NDArray[np.uint64]
 
 MAX_BITS = 4096
-_CACHE_LINE = 64
 _WORD = np.dtype("<u8")
 
 
@@ -146,16 +146,11 @@ def words_to_packed(words: Words, n_bits: int) -> Packed:
 
 
 def allocate_words(n_bits: int, n: int) -> Words:
-    """Zeroed word-major memory for ``n`` codes, every word's row aligned to a cache line.
-
-    Vector loads that straddle cache lines cost a third of the scan's speed, and NumPy's own
-    allocations start 16 bytes into a page.
-    """
-    row = -(-n * 8 // _CACHE_LINE) * _CACHE_LINE
-    memory = np.zeros(n_words(n_bits) * row + _CACHE_LINE, np.uint8)
-    start = -memory.ctypes.data % _CACHE_LINE
-    rows = memory[start : start + n_words(n_bits) * row].view(_WORD)
-    return rows.reshape(n_words(n_bits), row // 8)[:, :n]
+    """Zeroed word-major memory for ``n`` codes, every word's row aligned to a cache line."""
+    row = -(-n * 8 // CACHE_LINE) * CACHE_LINE
+    words: Words = aligned_empty((n_words(n_bits), row // 8), _WORD)
+    words[...] = 0
+    return words[:, :n]
 
 
 def _of_values(array: npt.ArrayLike, values: tuple[int, int], form: str) -> npt.NDArray[Any]:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onlinehash.kernels.hash import sign_of_product, sign_of_product_numpy
+from onlinehash.kernels.hash import centred, centred_numpy, sign_of_product, sign_of_product_numpy
 
 
 @given(
@@ -33,3 +33,13 @@ def test_a_code_does_not_depend_on_the_batch(width: int, rng: np.random.Generato
     for size in (1, 2, 3, 17, 64):
         parts = [sign_of_product(Z[i : i + size], W) for i in range(0, 300, size)]
         assert (np.concatenate(parts) == together).all()
+
+
+@given(n=st.integers(1, 20), width=st.integers(1, 300), unit_norm=st.booleans(), seed=st.integers(0, 99))
+def test_centring_equals_its_twin(n: int, width: int, unit_norm: bool, seed: int) -> None:
+    X = np.random.default_rng(seed).standard_normal((n, width)).astype(np.float32) * 10
+    centre = X[0].copy()  # the first row becomes 0 and stays 0
+    Z = centred(X, centre, unit_norm)
+    assert pytest.approx(centred_numpy(X, centre, unit_norm), rel=1e-5) == Z
+    assert not Z[0].any()
+    assert Z.ctypes.data % 64 == 0

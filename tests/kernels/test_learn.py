@@ -53,9 +53,7 @@ def test_equals_the_loop_in_float64_after_20_000_samples(rule: Rule, width: int)
     chunk=st.integers(1, 400), rule=st.sampled_from(RULES), C=st.sampled_from([1e-3, 0.1, 1.0, 10.0]),
     width=st.integers(1, 300), n_bits=st.integers(1, 70), seed=st.integers(0, 99),
 )  # fmt: skip
-def test_any_chunking_any_shape(
-    chunk: int, rule: Rule, C: float, width: int, n_bits: int, seed: int
-) -> None:
+def test_any_chunking_any_shape(chunk: int, rule: Rule, C: float, width: int, n_bits: int, seed: int) -> None:
     Z, g = stream(400, width, n_bits, seed)
     Z[seed % 400] = 0  # a row on the centre teaches nothing, and divides nothing by zero
     M = np.random.default_rng(seed).standard_normal((width, n_bits)).astype(np.float32)

@@ -175,6 +175,8 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_n_bits(self.n_bits)
         if isinstance(self.n_init, bool) or not isinstance(self.n_init, (int, np.integer)) or self.n_init < 2:
             raise InvalidParameterError(f"n_init must be an int of 2 or more, got {self.n_init!r}")
+        if n_init < 2:
+            raise InvalidInputError(f"expected 2 rows or more to initialise from, got n_samples = {n_init}")
 
     # ---- how it works
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onlinehash.errors import InvalidParameterError
+from onlinehash.kernels.hash import centred
 
 Floats = npt.NDArray[np.float32]
 
@@ -41,8 +42,4 @@ class Features:
 
     def __call__(self, X: Floats) -> Floats:
         """Z (n, D), a new array. A row that lies on the centre stays 0."""
-        Z = X - self.centre
-        if self.unit_norm:
-            norms = np.sqrt(np.einsum("nd,nd->n", Z, Z, dtype=np.float64)).astype(np.float32)
-            Z /= np.where(norms > 0, norms, np.float32(1))[:, None]
-        return Z
+        return centred(X, self.centre, self.unit_norm)

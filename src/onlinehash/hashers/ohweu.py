@@ -174,8 +174,9 @@ class OHWEU(OnlineHasher):
 
     def _learn(self, Z: Floats, labels: LabelRows) -> None:
         labelled = labels.labelled
-        targets = self.label_codes_.targets(labels)[labelled]
-        Z = Z[labelled]
+        targets = self.label_codes_.targets(labels)
+        if not labelled.all():
+            Z, targets = Z[labelled], targets[labelled]
         self._R.learn(Z, targets)
         self._P.learn(packed_to_signs(self._hash(Z), self.base_bits_).astype(np.float32), targets)
 

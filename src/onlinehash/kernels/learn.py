@@ -24,6 +24,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from onlinehash.kernels.gram import lower_gram
+
 Floats = npt.NDArray[np.float32]
 Rule = Literal["paper", "released", "floored"]
 
@@ -70,7 +72,7 @@ class Learner:
             self._span(Z[start : start + _SPAN], targets[start : start + _SPAN])
 
     def _span(self, Z: Floats, targets: Floats) -> None:
-        n, block = len(Z), block_size(*self.M.shape)
+        n, block = len(Z), block_size(self.M.shape[1])
         before = self.M if self.mean is None or n <= block else self.M.copy()
         steps = np.empty((n, self.M.shape[1]), np.float32)
         for start in range(0, n, block):
@@ -78,7 +80,7 @@ class Learner:
             of_block = steps[start : start + block]
             np.matmul(rows, self.M, out=of_block)
             _recursion(
-                of_block, rows @ rows.T, targets[start : start + block], self.C,
+                of_block, lower_gram(rows), targets[start : start + block], self.C,
                 self.rule == "paper", self.rule != "released", self.mistakes, self.losses,
             )  # fmt: skip
             if self.mean is not None and start + block >= n:
@@ -95,13 +97,13 @@ class Learner:
         mean += Z.T @ weighted
 
 
-def block_size(n_inputs: int, n_bits: int) -> int:
-    """Samples a block: larger ones make better matrix products, and a larger Gram matrix.
+def block_size(n_bits: int) -> int:
+    """Samples a block, as measured for 64 to 4,096 inputs.
 
-    The products cost 4·n_inputs·n_bits operations a sample, the Gram matrix n_inputs·block and the
-    recursion n_bits·block, so the more bits the larger the block; measured in benchmarks/learn.py.
+    The products cost 4·n_inputs·n_bits operations a sample and the Gram matrix n_inputs·block, so
+    a smaller block saves work where there are few bits; larger ones make better matrix products.
     """
-    return 128 if n_inputs >= 256 and n_bits > 64 else 64
+    return 48 if n_bits <= 48 else 64
 
 
 @njit(nogil=True, cache=True)

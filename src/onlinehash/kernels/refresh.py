@@ -8,8 +8,6 @@ same on every machine, in every batch, and from the NumPy twin.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -18,6 +16,7 @@ from onlinehash.codes import Packed, Words, allocate_words, check_words, n_bytes
 from onlinehash.errors import InvalidInputError
 from onlinehash.kernels import vectors
 from onlinehash.kernels.threads import in_parts, n_cores
+from onlinehash.memory import aligned_empty
 
 Floats = npt.NDArray[np.float32]
 
@@ -62,7 +61,7 @@ def lookup_tables(P: Floats) -> Floats:
     bit_of_lane = np.arange(_SUMS * halves) ^ 7
     rows = rows[:, bit_of_lane].reshape(base_bytes, 8, halves, _SUMS).transpose(2, 0, 1, 3)
 
-    tables: Floats = _aligned_floats((halves, base_bytes, 256, _SUMS))
+    tables: Floats = aligned_empty((halves, base_bytes, 256, _SUMS), np.float32)
     _fill(np.ascontiguousarray(rows), tables)
     tables[-1, 0, :, bit_of_lane[-_SUMS:] >= n_bits] = -1
     return tables
@@ -124,9 +123,3 @@ def refresh_numpy(base: Packed, P: Floats) -> Packed:
             of_byte += signs[:, bit, None] * rows[bit]
         total += of_byte
     return np.packbits(total >= 0, axis=1)
-
-
-def _aligned_floats(shape: tuple[int, ...]) -> Any:
-    memory = np.empty(4 * int(np.prod(shape)) + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + 4 * int(np.prod(shape))].view(np.float32).reshape(shape)

@@ -16,7 +16,10 @@ from numba.extending import intrinsic
 
 LANES = 32  # slots that one look of the scan takes: four registers of AVX-512
 GROUP = 64  # slots that one word of hits stands for
+FLOATS, TILE = 16, 4  # a tile of 4 × 4 sums of 16 floats fills half of AVX-512's registers
 SUMS = 32  # live bits that are summed at once in a refresh: two registers of AVX-512
+
+_AHEAD = 2048  # bytes: seen to bring a third for single queries over several words, and to cost none
 
 _U8, _U32, _U64, _F32 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
 
@@ -50,6 +53,18 @@ def _call(builder: Any, name: str, result: ir.Type, *args: Any) -> Any:
     return builder.call(cgutils.get_or_insert_function(builder.module, function, name), args)
 
 
+def _prefetch(builder: Any, address: Any, stride: Any, width: int, size: int) -> None:
+    """Ask for the cache lines that the looks to come will need; a line past the end does no harm."""
+    pointer, flag = _U8.as_pointer(), ir.Constant
+    kind = ir.FunctionType(ir.VoidType(), [pointer, _U32, _U32, _U32])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    for _ in range(width):
+        for line in range(0, size, 64):
+            ahead = builder.inttoptr(builder.add(address, _int(_AHEAD + line)), pointer)
+            builder.call(function, [ahead, flag(_U32, 0), flag(_U32, 3), flag(_U32, 1)])
+        address = builder.add(address, stride)
+
+
 def _distances(builder: Any, address: Any, stride: Any, query: Any, width: int, lanes: int) -> Any:
     """Hamming distances of ``lanes`` neighbouring slots to one query, as a vector value."""
     kind = ir.VectorType(_U64, lanes)
@@ -73,6 +88,7 @@ def min_distance(typing: Any, address: Any, stride: Any, query: Any, looks: Any,
         best = cgutils.alloca_once_value(builder, _vector(_U64, LANES, 1 << 20))
         with cgutils.for_range(builder, looks) as loop:
             here = builder.add(address, builder.mul(loop.index, _int(8 * LANES)))
+            _prefetch(builder, here, stride, width.count, 8 * LANES)
             found = _distances(builder, here, stride, query, width.count, LANES)
             name = f"llvm.umin.v{LANES}i64"
             builder.store(_call(builder, name, kind, builder.load(best), found), best)
@@ -161,3 +177,39 @@ def sign_bits(typing: Any, sums: Any) -> Any:
         return builder.zext(builder.bitcast(signs, ir.IntType(SUMS)), _U64)
 
     return types.uint64(types.uintp), code
+
+
+@intrinsic
+def add_products(typing: Any, left: Any, right: Any, row: Any, steps: Any, sums: Any, step: Any) -> Any:
+    """Add the inner products of TILE rows with TILE rows, over ``steps * FLOATS`` floats, to a tile.
+
+    ``left`` and ``right`` are the addresses of the first rows, ``row`` is the bytes from one row to
+    the next; ``sums`` is the tile's address, ``step`` the bytes from one of its rows to the next.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        left, right, row, steps, sums, step = args
+        kind = ir.VectorType(_F32, FLOATS)
+        tile = [(i, j) for i in range(TILE) for j in range(TILE)]
+        totals = {ij: cgutils.alloca_once_value(builder, _vector(_F32, FLOATS)) for ij in tile}
+        with cgutils.for_range(builder, steps) as loop:
+            at = builder.mul(loop.index, _int(4 * FLOATS))
+            rows = [builder.mul(row, _int(i)) for i in range(TILE)]
+            lefts = [_load(builder, builder.add(builder.add(left, at), r), kind, 4) for r in rows]
+            rights = [_load(builder, builder.add(builder.add(right, at), r), kind, 4) for r in rows]
+            for i, j in tile:
+                name = f"llvm.fma.v{FLOATS}f32"
+                total = _call(builder, name, kind, lefts[i], rights[j], builder.load(totals[i, j]))
+                builder.store(total, totals[i, j])
+        for i, j in tile:
+            address = builder.add(sums, builder.add(builder.mul(step, _int(i)), _int(4 * j)))
+            name = f"llvm.vector.reduce.fadd.v{FLOATS}f32"
+            function = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(_F32, [_F32, kind]), name
+            )
+            start, values = _load(builder, address, _F32, 4), builder.load(totals[i, j])
+            _store(builder, builder.call(function, [start, values], fastmath=("reassoc",)), address, 4)
+        return context.get_dummy_value()
+
+    address, size = types.uintp, types.intp
+    return types.void(address, address, size, size, address, size), code
