@@ -1,4 +1,8 @@
-"""``python -m benchmarks [names] [--quick]``: measure, print one table, write JSON."""
+"""``python -m benchmarks [names] [--quick]``: measure, print tables, write JSON.
+
+Rows go to the JSON file in place of those that an earlier run of the same benchmark left there.
+``python -m benchmarks.tables`` draws the documents' tables from it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,8 @@ def main() -> int:
     console = Console(width=150)
     head = machine()
     console.print(", ".join(f"{name} {value}" for name, value in head.items()))
-    rows: list[dict[str, Any]] = []
+    found: dict[str, Any] = json.loads(arguments.json.read_text()) if arguments.json.exists() else {}
+    missed = False
     for name in arguments.names or NAMES[:-1]:
         measure: Callable[[bool], Iterator[Row]] = import_module(f"benchmarks.{name}").rows
         table = Table(title=name, title_justify="left")
@@ -41,8 +46,9 @@ def main() -> int:
             table.add_column(
                 column, justify="right" if column in ("ours", "peer", "ratio", "goal") else "left"
             )
+        rows: list[dict[str, Any]] = []
         for row in measure(arguments.quick):
-            rows.append({"benchmark": name, **asdict(row), "met": row.met})
+            rows.append({**asdict(row), "met": row.met})
             mark = {None: "", True: "met", False: "[bold red]missed[/]"}[row.met]
             table.add_row(
                 row.what, row.case, f"{row.ours:.4g} {row.unit}", f"{row.peer:.4g}", row.against,
@@ -50,10 +56,12 @@ def main() -> int:
             )  # fmt: skip
             print(f"{name}: {row.what}, {row.case}: {row.ratio:.3g}", file=sys.stderr, flush=True)
         console.print(table)
+        missed |= any(row["met"] is False for row in rows)
+        found[name] = {"machine": head, "quick": arguments.quick, "rows": rows}
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    arguments.json.write_text(json.dumps({"machine": head, "rows": rows}, indent=1))
+    arguments.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     console.print(f"written to {arguments.json}")
-    return 1 if any(row["met"] is False for row in rows) and not arguments.quick else 0
+    return 1 if missed and not arguments.quick else 0
 
 
 def machine() -> dict[str, str]:
@@ -63,7 +71,7 @@ def machine() -> dict[str, str]:
     import onlinehash.metrics  # noqa: F401  (loads NumPy and its BLAS)
     from onlinehash.kernels.threads import n_cores
 
-    blas = next((b for b in threadpool_info() if b["user_api"] == "blas"), {})
+    blas: dict[str, Any] = next((b for b in threadpool_info() if b["user_api"] == "blas"), {})
     cpu = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()

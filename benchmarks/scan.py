@@ -44,7 +44,7 @@ def _scan(
     goal = (8.0 if len(queries) == 100 else 2.0) if n_bits == 64 and k == 10 and made == "random" else 1.0
     return Row(
         f"scan, {threads} thread{'s' * (threads > 1)}",
-        f"{n_bits} bits, {n / 1e6:g}M {made}, {len(queries)} quer{'y' if len(queries) == 1 else 'ies'}, k={k}",
+        f"{n_bits} bits, {n / 1e6:g}M {made} codes, queries={len(queries)}, k={k}",
         "G codes/s", compared / ours.wall, compared / peer.wall, "faiss IndexBinaryFlat",
         peer.wall / ours.wall, goal, {"cpu": ours.cpu, "wall": ours.wall},
     )  # fmt: skip

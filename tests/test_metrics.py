@@ -59,7 +59,7 @@ def test_database_order_equals_the_definition(n: int, n_bits: int, seed: int, to
     of = ranking(data, "database")
     for denominator in ("found", "reachable", "relevant"):
         expected = [by_definition(row, row.sum(), min(top, n), denominator) for row in hits]
-        assert of.average_precision(top, denominator) == pytest.approx(expected, nan_ok=True)  # type: ignore[arg-type]
+        assert of.average_precision(top, denominator) == pytest.approx(expected, nan_ok=True)
     assert of.precision_at(top) == pytest.approx(hits[:, :top].mean())
     full = [by_definition(row, row.sum(), n, "found") for row in hits]
     assert of.average_precision() == pytest.approx(full, nan_ok=True)
@@ -75,7 +75,7 @@ def test_expected_order_is_the_mean_over_all_orders(n: int, n_bits: int, seed: i
         values = [[by_definition(row, row.sum(), cut, denominator) for row in hits] for hits in orders]
         possible = ~np.isnan(values).all(axis=0)
         expected = np.where(possible, np.nan_to_num(values).mean(axis=0), np.nan)
-        assert of.average_precision(top, denominator) == pytest.approx(expected, nan_ok=True)  # type: ignore[arg-type]
+        assert of.average_precision(top, denominator) == pytest.approx(expected, nan_ok=True)
     assert of.precision_at(top) == pytest.approx(np.mean([hits[:, :cut].mean() for hits in orders]))
 
 
@@ -104,7 +104,7 @@ def test_a_worked_example() -> None:
     bits = [[0, 0], [0, 1], [1, 0], [1, 1]]
     codes, labels = bits_to_packed(bits), ["a", "b", "a", "a"]
     of = {
-        ties: HammingRanking(codes[:1], codes, ["a"], labels, n_bits=2, ties=ties)  # type: ignore[arg-type]
+        ties: HammingRanking(codes[:1], codes, ["a"], labels, n_bits=2, ties=ties)
         for ties in ("database", "expected")
     }
     assert of["database"].mean_average_precision() == pytest.approx((1 + 2 / 3 + 3 / 4) / 3)

@@ -30,7 +30,7 @@ def test_targets_are_signs_of_sums_of_rows() -> None:
     assert (targets[2] == np.sign(x + y)).all()
     assert (targets[3] == 1).all()
     assert codes.labels == ["x", "y"]
-    assert ([x, y] == codes.L).all()
+    assert (np.array([x, y]) == codes.L).all()
 
 
 def test_labels_of_other_types_and_seeds_have_other_rows() -> None:

@@ -70,6 +70,7 @@ def test_any_chunking_any_shape(chunk: int, rule: Rule, C: float, width: int, n_
 def test_equals_scikit_learn_and_river_bit_by_bit(C: float) -> None:
     Z, g = stream(600, 20, 5, unit=False)
     learner = learnt(np.zeros((20, 5), np.float32), Z, g, C, "paper", 600, averaged=False)
+    pa: Any = PAClassifier
     for bit in range(5):
         sgd = SGDClassifier(
             loss="hinge", penalty=None, learning_rate="pa1", eta0=C, fit_intercept=False, shuffle=False
@@ -77,7 +78,7 @@ def test_equals_scikit_learn_and_river_bit_by_bit(C: float) -> None:
         sgd.partial_fit(Z.astype(np.float64), g[:, bit], classes=[-1, 1])
         assert off(learner.M[:, bit], sgd.coef_[0]) < 1e-4
 
-        river = PAClassifier(C=C, mode=1, learn_intercept=False)
+        river: Any = pa(C=C, mode=1, learn_intercept=False)
         for z, target in zip(Z.tolist(), g[:, bit], strict=True):
             river.learn_one(dict(enumerate(z)), bool(target > 0))
         assert off(learner.M[:, bit], np.array([river.weights[j] for j in range(20)])) < 1e-4

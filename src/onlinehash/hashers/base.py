@@ -118,7 +118,7 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         arrays, learnt = self._state()
         arrays = {"centre": self.features_.centre, **arrays}
         parameters = self.get_params(deep=False)
-        if not isinstance(parameters["centre"], bool):
+        if not isinstance(parameters.get("centre", True), bool):
             parameters["centre"] = True  # the array itself is in ``arrays``
         if not isinstance(parameters["random_state"], (int, np.integer)):
             parameters["random_state"] = self.seed_

@@ -65,16 +65,21 @@ class ITQ(OnlineHasher):
         self.W_, self.b_ = arrays["W"], arrays["b"]
 
 
-def pca_itq(sample: Floats, n_bits: int, iterations: int, seed: int) -> tuple[Floats, Floats]:
+def pca_itq(
+    sample: Floats, n_bits: int, iterations: int, seed: int, *, or_fewer: bool = False
+) -> tuple[Floats, Floats]:
     """W (D, n_bits) and b (n_bits,) of h = sgn(Wᵀz + b), from a sample (m, D).
 
     The SVD of the centred sample stands for the D × D covariance. ``W = V R`` with V the principal
-    directions and R the rotation; ``b = -Wᵀμ``.
+    directions and R the rotation; ``b = -Wᵀμ``. A sample that spans fewer directions than there are
+    bits is refused, or gives as many bits as it spans where ``or_fewer``.
     """
     Z = sample.astype(np.float64)
     mean = Z.mean(axis=0)
     _, scale, directions = np.linalg.svd(Z - mean, full_matrices=False)
     rank = int(np.count_nonzero(scale > max(Z.shape) * np.finfo(np.float32).eps * max(scale[0], 1e-30)))
+    if or_fewer:
+        n_bits = min(n_bits, max(rank, 1))
     if rank < n_bits:
         raise InvalidInputError(
             f"PCA-ITQ for {n_bits} bits needs an initial sample that spans as many directions; "

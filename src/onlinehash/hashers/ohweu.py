@@ -43,7 +43,7 @@ class OHWEU(OnlineHasher):
     ----------
     n_bits : bits of a live code, 1 to 4096
     base_bits : bits of a base code. None: ``n_bits``, as in the paper; "auto": 512, or as many as
-        the initial sample gives directions; at most min(features, n_init - 1)
+        the initial sample spans directions; at most min(features, n_init - 1)
     C_P, C_R : the largest step of P and of R
     rule : "paper" is Eq. 14 and 29 to the letter, steps towards a margin of 1; "released" is the
         authors' own program, steps towards a margin of ⟨z, z⟩ and back from beyond it; "floored"
@@ -80,8 +80,8 @@ class OHWEU(OnlineHasher):
         n_bits: int = 64,
         *,
         base_bits: int | Literal["auto"] | None = "auto",
-        C_P: float = 1.0,
-        C_R: float = 1.0,
+        C_P: float = 0.3,
+        C_R: float = 0.3,
         rule: Rule = "floored",
         average: bool = True,
         start: Literal["base", "random"] = "base",
@@ -146,8 +146,9 @@ class OHWEU(OnlineHasher):
     # ---- how it works
 
     def _initialize(self, sample: Floats) -> None:
-        self.base_bits_ = self._base_bits(*sample.shape)
-        self.W_, self.b_ = pca_itq(sample, self.base_bits_, ITERATIONS, self.seed_)
+        wanted, auto = self._base_bits(*sample.shape), self.base_bits == "auto"
+        self.W_, self.b_ = pca_itq(sample, wanted, ITERATIONS, self.seed_, or_fewer=auto)
+        self.base_bits_ = self.W_.shape[1]
         self.label_codes_ = LabelCodes(self.n_bits, self.seed_)
         P, R = self._first_projections(sample)
         self._P = Learner.start(P, self.C_P, self.rule, self.average)

@@ -1,0 +1,39 @@
+"""What is run from the command line: the demo and the benchmarks."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, check=False, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_demo_shows_that_it_learns() -> None:
+    out = run("examples/digits.py", "--json")
+    seen = [json.loads(line) for line in out.splitlines()]
+    assert seen[-1]["mAP"] > seen[0]["mAP"] + 0.1
+    assert seen[-1]["mAP"] > seen[-1]["mAP, PCA-ITQ"] + 0.04
+    assert seen[-1]["labels"] >= 12
+
+
+@pytest.mark.slow
+def test_benchmarks_run(tmp_path: Path) -> None:
+    target = tmp_path / "bench.json"
+    names = ("start", "learn", "refresh", "scan", "rank", "quality", "defaults")
+    run("-m", "benchmarks", *names, "--quick", "--json", str(target))
+    found = json.loads(target.read_text())
+    assert set(found) == set(names)
+    for name, part in found.items():
+        assert {"cpu", "blas", "numpy"} <= set(part["machine"])
+        assert part["rows"] or name in ("quality", "defaults"), "only photographs may be missing"
+        assert all(row["ratio"] == row["ratio"] and row["ours"] > 0 for row in part["rows"])
