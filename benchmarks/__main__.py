@@ -71,7 +71,8 @@ def machine() -> dict[str, str]:
     import onlinehash.metrics  # noqa: F401  (loads NumPy and its BLAS)
     from onlinehash.kernels.threads import n_cores
 
-    blas: dict[str, Any] = next((b for b in threadpool_info() if b["user_api"] == "blas"), {})
+    libraries: list[dict[str, Any]] = [lib for lib in threadpool_info() if lib["user_api"] == "blas"]
+    blas = next((lib for lib in libraries if "numpy" in lib["filepath"]), {})
     cpu = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, validate_data
 
 from onlinehash.codes import Bits, Packed, check_n_bits, packed_to_bits
-from onlinehash.errors import InvalidInputError, InvalidParameterError, NotInitializedError, OnlineHashError
+from onlinehash.errors import InvalidInputError, InvalidParameterError, NotInitializedError
 from onlinehash.hashers import model_file
 from onlinehash.hashers.features import Features
 from onlinehash.labels import LabelRows, label_rows
@@ -205,7 +205,7 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         before = dict(self.__dict__)
         try:
             yield
-        except OnlineHashError:
+        except BaseException:
             self.__dict__ = before
             raise
 

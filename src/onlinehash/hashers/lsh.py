@@ -33,7 +33,7 @@ class LSH(OnlineHasher):
         self.random_state = random_state
 
     def _initialize(self, sample: Floats) -> None:
-        self.W_ = random_directions(sample.shape[1], self.n_bits, self.seed_)
+        self.W_ = random_directions(sample.shape[1], self.n_bits, np.random.default_rng(self.seed_))
 
     def _encode(self, Z: Floats) -> Packed:
         return sign_of_product(Z, self.W_)
@@ -45,8 +45,8 @@ class LSH(OnlineHasher):
         self.W_ = arrays["W"]
 
 
-def random_directions(width: int, n_bits: int, seed: int) -> Floats:
+def random_directions(width: int, n_bits: int, rng: np.random.Generator) -> Floats:
     """Gaussian columns of unit length (width, n_bits): what online hashing methods start from."""
-    W = np.random.default_rng(seed).standard_normal((width, n_bits))
+    W = rng.standard_normal((width, n_bits))
     W /= np.linalg.norm(W, axis=0)
     return W.astype(np.float32)

@@ -33,6 +33,7 @@ from onlinehash.labels import LabelRows
 from onlinehash.targets import LabelCodes
 
 _AUTO_BASE_BITS = 512
+_START = 1  # which of the seed's streams of random numbers P and R start from
 _FEW = 32  # codes below which the lookup tables cost more than they save
 
 
@@ -155,11 +156,11 @@ class OHWEU(OnlineHasher):
         self._R = Learner.start(R, self.C_R, self.rule, self.average)
 
     def _first_projections(self, sample: Floats) -> tuple[Floats, Floats]:
-        width = sample.shape[1]
+        rng = np.random.default_rng((self.seed_, _START))  # apart from the rotation's draws
         if self.start == "random":
-            P = random_directions(self.base_bits_, self.n_bits, self.seed_ + 1)
-            return P, random_directions(width, self.n_bits, self.seed_ + 2)
-        chosen = np.resize(np.random.default_rng(self.seed_).permutation(self.base_bits_), self.n_bits)
+            P = random_directions(self.base_bits_, self.n_bits, rng)
+            return P, random_directions(sample.shape[1], self.n_bits, rng)
+        chosen = np.resize(rng.permutation(self.base_bits_), self.n_bits)
         P = np.zeros((self.base_bits_, self.n_bits), np.float32)
         P[chosen, np.arange(self.n_bits)] = 1
         return P, self.W_[:, chosen].copy()
