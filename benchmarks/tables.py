@@ -17,7 +17,7 @@ ABOUT = {
     "start": "Seconds of a new process, less those of an empty one.",
     "learn": (
         "The kernel learns R alone, on one core. *Train as published* is all that training takes: "
-        "features, base codes, targets, P and R."
+        "features, base codes, targets, P and R, on all cores, as the paper's program had its machine's."
     ),
     "refresh": "On one core unless said; making the tables is part of it.",
     "scan": (

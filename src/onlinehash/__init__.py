@@ -12,15 +12,21 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "BSODH",
     "ITQ",
     "LSH",
     "OHWEU",
+    "OKH",
+    "OSH",
     "HammingRanking",
     "InvalidInputError",
     "InvalidParameterError",
+    "MIHash",
     "ModelFileError",
     "NotInitializedError",
+    "OSupH",
     "OnlineHashError",
+    "Triggered",
     "check_hasher",
     "mean_average_precision",
     "nearest",
@@ -33,9 +39,15 @@ if TYPE_CHECKING:
     from onlinehash.errors import ModelFileError as ModelFileError
     from onlinehash.errors import NotInitializedError as NotInitializedError
     from onlinehash.errors import OnlineHashError as OnlineHashError
+    from onlinehash.hashers.bsodh import BSODH as BSODH
     from onlinehash.hashers.itq import ITQ as ITQ
     from onlinehash.hashers.lsh import LSH as LSH
+    from onlinehash.hashers.mihash import MIHash as MIHash
     from onlinehash.hashers.ohweu import OHWEU as OHWEU
+    from onlinehash.hashers.okh import OKH as OKH
+    from onlinehash.hashers.osh import OSH as OSH
+    from onlinehash.hashers.osuph import OSupH as OSupH
+    from onlinehash.hashers.trigger import Triggered as Triggered
     from onlinehash.kernels.scan import nearest as nearest
     from onlinehash.metrics import HammingRanking as HammingRanking
     from onlinehash.metrics import mean_average_precision as mean_average_precision
@@ -44,9 +56,15 @@ if TYPE_CHECKING:
 _HOMES = {
     "checks": ("check_hasher",),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
+    "hashers.bsodh": ("BSODH",),
     "hashers.itq": ("ITQ",),
     "hashers.lsh": ("LSH",),
+    "hashers.mihash": ("MIHash",),
     "hashers.ohweu": ("OHWEU",),
+    "hashers.okh": ("OKH",),
+    "hashers.osh": ("OSH",),
+    "hashers.osuph": ("OSupH",),
+    "hashers.trigger": ("Triggered",),
     "kernels.scan": ("nearest",),
     "metrics": ("HammingRanking", "mean_average_precision"),
 }

@@ -45,13 +45,37 @@ class LabelRows:
         starts = self.starts[first : max(first, last) + 1]
         return LabelRows(self.vocabulary, self.indices[starts[0] : starts[-1]], starts - starts[0])
 
+    def to_sets(self) -> list[set[Label]]:
+        """A set of labels for each row, a form that ``label_rows`` never takes for another."""
+        return [set(row) for row in self.to_lists()]
+
+    def take(self, rows: npt.NDArray[np.int64]) -> LabelRows:
+        """The rows that are numbered, in that order."""
+        counts = np.diff(self.starts)[rows]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        at = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], counts)
+        return LabelRows(self.vocabulary, self.indices[at], starts)
+
+    def in_order_of_names(self) -> LabelRows:
+        """The same rows with the vocabulary, and each row's labels, sorted by name.
+
+        A set's own order differs from run to run; whoever takes labels one by one needs this.
+        """
+        order = sorted(range(len(self.vocabulary)), key=lambda j: _name_order(self.vocabulary[j]))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        row = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        indices = rank[self.indices]
+        sorted_within = indices[np.lexsort((indices, row))]
+        return LabelRows(tuple(self.vocabulary[j] for j in order), sorted_within, self.starts)
+
     @property
     def labelled(self) -> npt.NDArray[np.bool_]:
         """Which rows have a label."""
         return np.diff(self.starts) > 0
 
     def to_lists(self) -> list[list[Label]]:
-        """A list of labels for each row, a form that ``label_rows`` reads back."""
+        """A list of labels for each row."""
         names = [self.vocabulary[j] for j in self.indices]
         return [names[a:b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
 
@@ -88,9 +112,7 @@ def shared_label_masks(*parts: LabelRows) -> list[npt.NDArray[np.uint64]]:
 
     Two rows, of whichever parts, share a label where the masks' ``&`` is not 0.
     """
-    names = sorted(
-        {name for part in parts for name in part.vocabulary}, key=lambda n: (isinstance(n, str), n)
-    )
+    names = sorted({name for part in parts for name in part.vocabulary}, key=_name_order)
     number = {name: j for j, name in enumerate(names)}
     masks = []
     for part in parts:
@@ -100,6 +122,11 @@ def shared_label_masks(*parts: LabelRows) -> list[npt.NDArray[np.uint64]]:
         np.bitwise_or.at(mask, (row, of // 64), np.uint64(1) << (of % 64).astype(np.uint64))
         masks.append(mask)
     return masks
+
+
+def _name_order(label: Label) -> tuple[bool, Label]:
+    """Numbers before words."""
+    return isinstance(label, str), label
 
 
 def _multi_hot(array: npt.NDArray[Any]) -> LabelRows:

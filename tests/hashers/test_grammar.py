@@ -12,20 +12,29 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from onlinehash import (
+    BSODH,
     ITQ,
     LSH,
     OHWEU,
+    OKH,
+    OSH,
     InvalidInputError,
     InvalidParameterError,
+    MIHash,
     NotInitializedError,
     OnlineHashError,
+    OSupH,
     check_hasher,
 )
 
 Clusters = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]
 
 # scikit-learn's data sets have as little as one feature and a dozen rows.
-SMALL = [ITQ(1), LSH(8), OHWEU(8), OHWEU(4, rule="released", average=False, start="random")]
+SMALL = [
+    ITQ(1), LSH(8), OHWEU(8), OHWEU(4, rule="released", average=False, start="random"),
+    OSH(1, chunk_size=10), OKH(8), OSupH(8), OSupH(4, rule="boost"), MIHash(8, chunk_size=7),
+    BSODH(8, chunk_size=10),
+]  # fmt: skip
 
 
 @parametrize_with_checks(SMALL)  # type: ignore[untyped-decorator]  # no exceptions: all checks pass
@@ -40,6 +49,16 @@ HASHERS = [
     OHWEU.as_published(20).set_params(n_init=50),
     OHWEU(9, base_bits=13, rule="released", average=False, n_init=100, centre=False, unit_norm=False),
     OHWEU(33, base_bits=8, rule="paper", start="random", n_init=2 * 33, centre=np.full(24, 0.1)),
+    OSH(12, n_init=50, chunk_size=40, sketch_size=40),
+    OSH(12, n_init=50, chunk_size=48, sketch_size=40, rotation="redrawn"),
+    OKH(20, n_init=50),
+    OKH(12, n_init=50, bandwidth="released", centre_kernel=False),
+    OSupH(20, n_init=50),
+    OSupH(12, n_init=50, rule="boost"),
+    MIHash(20, n_init=50, reservoir_size=40, chunk_size=30),
+    MIHash(12, n_init=50, gradient="released", bins=5, chunk_size=40),
+    BSODH(20, n_init=50, chunk_size=40),
+    BSODH(12, n_init=50, chunk_size=60, form="released", eta_d="auto"),
 ]
 
 

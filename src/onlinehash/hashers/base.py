@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,9 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     A method implements ``_initialize(sample)``, ``_encode(Z)`` and, where they differ,
     ``_learn(Z, labels)`` and ``_encode_query(Z)``. ``Z`` are centred and scaled features.
 
+    Two facts about a method are attributes of its class: ``learns_from`` says which rows it learns
+    from, ``refreshes_from`` what must be read of every stored item to bring its code up to date.
+
     Attributes
     ----------
     initialized_ : bool, whether the initial sample is complete
@@ -43,6 +46,9 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_seen_ : int, rows received so far
     seed_ : int, what ``random_state`` came to
     """
+
+    learns_from: ClassVar[Literal["nothing", "labels", "features"]] = "labels"
+    refreshes_from: ClassVar[Literal["nothing", "base codes", "features"]] = "features"
 
     n_bits: int
     n_init: int
@@ -168,13 +174,13 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Take back what ``_state`` gave."""
 
     def _learn(self, Z: Floats, labels: LabelRows) -> None:
-        """Learn from features and labels; the default learns nothing."""
+        """Learn from features and labels, in order."""
+        raise NotImplementedError(type(self).__name__)
 
     def _check_parameters(self, n_init: int, width: int) -> None:
         """Refuse parameters that cannot be used with ``n_init`` rows of ``width`` features."""
         check_n_bits(self.n_bits)
-        if isinstance(self.n_init, bool) or not isinstance(self.n_init, (int, np.integer)) or self.n_init < 2:
-            raise InvalidParameterError(f"n_init must be an int of 2 or more, got {self.n_init!r}")
+        check_int(self, "n_init", 2)
         if n_init < 2:
             raise InvalidInputError(f"expected 2 rows or more to initialise from, got n_samples = {n_init}")
 
@@ -210,9 +216,11 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             raise
 
     def _learn_rows(self, X: Floats, labels: LabelRows) -> None:
+        if self.learns_from == "nothing":
+            return
         labelled = labels.labelled
         for start in range(0, len(X), _SLICE):
-            if labelled[start : start + _SLICE].any():
+            if self.learns_from == "features" or labelled[start : start + _SLICE].any():
                 of = slice(start, start + _SLICE)
                 self._learn(self.features_(X[of]), labels[of])
 
@@ -263,6 +271,25 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def check_positive(hasher: OnlineHasher, *names: str) -> None:
+    """Refuse parameters that are not finite numbers above 0."""
+    for name in names:
+        value = getattr(hasher, name)
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, (int, float, np.number))
+            or not 0 < value < np.inf
+        ):
+            raise InvalidParameterError(f"{name} must be a finite number above 0, got {value!r}")
+
+
+def check_int(hasher: OnlineHasher, name: str, least: int) -> None:
+    """Refuse a parameter that is not an int of ``least`` or more."""
+    value = getattr(hasher, name)
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InvalidParameterError(f"{name} must be an int of {least} or more, got {value!r}")
 
 
 def _seed(random_state: Any) -> int:

@@ -31,6 +31,9 @@ class ITQ(OnlineHasher):
     random_state : int (the same codes on every run), None, RandomState or Generator
     """
 
+    learns_from = "nothing"
+    refreshes_from = "nothing"
+
     def __init__(
         self,
         n_bits: int = 64,

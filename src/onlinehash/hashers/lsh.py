@@ -17,6 +17,9 @@ class LSH(OnlineHasher):
     Parameters as for ``ITQ``; there is no limit to ``n_bits``.
     """
 
+    learns_from = "nothing"
+    refreshes_from = "nothing"
+
     def __init__(
         self,
         n_bits: int = 64,

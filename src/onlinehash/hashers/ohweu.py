@@ -23,7 +23,7 @@ from onlinehash.codes import (
     words_to_packed,
 )
 from onlinehash.errors import InvalidParameterError
-from onlinehash.hashers.base import Floats, OnlineHasher
+from onlinehash.hashers.base import Floats, OnlineHasher, check_positive
 from onlinehash.hashers.itq import ITERATIONS, check_directions, pca_itq, possible_directions
 from onlinehash.hashers.lsh import random_directions
 from onlinehash.kernels.hash import sign_of_product
@@ -75,6 +75,8 @@ class OHWEU(OnlineHasher):
     >>> hasher.encode_query(X[:5]).shape
     (5, 2)
     """
+
+    refreshes_from = "base codes"
 
     def __init__(
         self,
@@ -211,7 +213,4 @@ class OHWEU(OnlineHasher):
             raise InvalidParameterError(f"rule must be one of {', '.join(RULES)}, got {self.rule!r}")
         if self.start not in ("base", "random"):
             raise InvalidParameterError(f"start must be base or random, got {self.start!r}")
-        for name in ("C_P", "C_R"):
-            C = getattr(self, name)
-            if not isinstance(C, (int, float, np.number)) or not 0 < C < np.inf:
-                raise InvalidParameterError(f"{name} must be a finite number above 0, got {C!r}")
+        check_positive(self, "C_P", "C_R")

@@ -127,6 +127,17 @@ def lowest_bit(typing: Any, word: Any) -> Any:
 
 
 @intrinsic
+def power_of_two(typing: Any, exponent: Any) -> Any:
+    """2**exponent as a float32, for an int32 exponent from -126 to 127, put together from its bits."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        biased = builder.add(args[0], ir.Constant(_U32, 127))
+        return builder.bitcast(builder.shl(biased, ir.Constant(_U32, 23)), _F32)
+
+    return types.float32(types.int32), code
+
+
+@intrinsic
 def load_word(typing: Any, address: Any) -> Any:
     """The uint64 at an address."""
     return types.uint64(types.uintp), lambda context, builder, signature, args: _load(
