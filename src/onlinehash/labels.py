@@ -45,6 +45,13 @@ class LabelRows:
         starts = self.starts[first : max(first, last) + 1]
         return LabelRows(self.vocabulary, self.indices[starts[0] : starts[-1]], starts - starts[0])
 
+    def take(self, rows: npt.NDArray[np.int64]) -> LabelRows:
+        """These rows, in this order."""
+        counts = np.diff(self.starts)[rows]
+        starts = np.concatenate(([0], np.cumsum(counts)))
+        within = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
+        return LabelRows(self.vocabulary, self.indices[np.repeat(self.starts[rows], counts) + within], starts)
+
     @property
     def labelled(self) -> npt.NDArray[np.bool_]:
         """Which rows have a label."""
@@ -57,13 +64,15 @@ class LabelRows:
 
 
 def label_rows(Y: Any, n_rows: int | None = None) -> LabelRows:
-    """Read ``Y`` in any of the accepted forms; None means that no row has a label.
+    """Read ``Y`` in any of the accepted forms, or LabelRows; None means that no row has a label.
 
     >>> label_rows([{"cat"}, {"dog", "cat"}, []]).labelled
     array([ True,  True, False])
     """
     if Y is None:
         rows = LabelRows((), np.empty(0, np.int64), np.zeros((n_rows or 0) + 1, np.int64))
+    elif isinstance(Y, LabelRows):
+        rows = Y
     elif hasattr(Y, "toarray"):
         rows = _multi_hot(Y.toarray())
     elif isinstance(Y, (str, bytes, dict)) or not (isinstance(Y, Sequence) or hasattr(Y, "__array__")):
