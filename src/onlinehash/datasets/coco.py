@@ -88,7 +88,7 @@ def _paths(annotations: PathLike | Sequence[PathLike]) -> list[Path]:
         given = [Path(path) for path in annotations]
         if len(given) != len(FILES):
             raise InvalidInputError(
-                f"annotations: expected a folder or the paths of {' and '.join(FILES)}; got {len(given)} paths"
+                f"annotations: expected a folder or the paths of {' and '.join(FILES)}; got {len(given)}"
             )
         places = {name: [path] for name, path in zip(FILES, given, strict=True)}
     return list(recipe.found_files("MS-COCO", places).values())

@@ -92,7 +92,7 @@ class Arrays(Contents):
             named = [entry for entry in readable if _last(entry.name) in LABEL_NAMES]
             if not named and not alone:
                 return None
-            entry = _single(named or readable) or self._refuse("labels", "label_key", readable)
+            entry = _single(named or readable) or self._refuse("labels", "label_key", named or readable)
         if entry.values is None:
             raise DataFileError(f"{self.path}: labels cannot be read from {entry}")
         return entry.values()

@@ -109,7 +109,7 @@ def _values(path: Path, name: str, kind: str) -> Any:
             if kind == "cell":
                 return [_cell(file, file[reference]) for reference in node[()].ravel()]
             if kind == "char":
-                return [text.rstrip() or None for text in _rows_of_text(node)]
+                return [text.rstrip() for text in _rows_of_text(node)]
             if kind:
                 array: Array = node[()].T
                 return array.astype(bool) if kind == "logical" else array
@@ -121,7 +121,7 @@ def _values(path: Path, name: str, kind: str) -> Any:
 
 
 def _cell(file: Any, node: Any) -> Any:
-    """One cell: a label, a list of labels, None if it is empty."""
+    """One cell: a label, a list of labels, or None for an empty array."""
     if "MATLAB_empty" in node.attrs:
         return None
     kind = _matlab_class(node)
@@ -129,7 +129,7 @@ def _cell(file: Any, node: Any) -> Any:
         return joined(_cell(file, file[reference]) for reference in node[()].ravel())
     if kind == "char":
         texts = [text.rstrip() for text in _rows_of_text(node)]
-        return (texts[0] or None) if len(texts) == 1 else texts
+        return texts[0] if len(texts) == 1 else texts
     return node[()].ravel().tolist()
 
 

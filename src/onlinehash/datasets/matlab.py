@@ -38,7 +38,7 @@ def mat(path: Path) -> Arrays:
 
 
 def cell_values(cells: Array) -> list[Any]:
-    """One value for each cell of a vector of cells: a label, a list of labels, None if it is empty."""
+    """One value for each cell of a vector of cells: a label, or a list of labels."""
     return [_cell(cell) for cell in cells.ravel(order="F")]
 
 
@@ -46,7 +46,7 @@ def _cell(cell: Any) -> Any:
     array = np.asarray(cell)
     if array.dtype.kind == "U":
         texts = [str(text).rstrip() for text in array.ravel()]
-        return (texts[0] or None) if len(texts) == 1 else texts or None
+        return texts[0] if len(texts) == 1 else texts
     if array.dtype.kind == "O":
         return joined(cell_values(array))
     return array.ravel().tolist()
@@ -64,7 +64,7 @@ def _values(path: Path, name: str, kind: str) -> Any:
             raise DataFileError(f"{path}: labels must be a vector of cells, {name} is {array.shape}")
         return cell_values(array)
     if kind == "char":
-        return [text.rstrip() or None for text in array.ravel().tolist()]
+        return [text.rstrip() for text in array.ravel().tolist()]
     return array.astype(bool) if kind == "logical" else array
 
 

@@ -132,7 +132,7 @@ def _image_numbers(
     path = recipe.found_files("NUS-WIDE", {"the list of images Imagelist.txt": places})[
         "the list of images Imagelist.txt"
     ]
-    names = path.read_text(encoding="utf-8", errors="replace").replace("\\", "/").split()
+    names = [name.replace("\\", "/") for name in recipe.lines(path)]
     if len(names) != n_images:
         raise DataFileError(f"{path}: expected {n_images:,} images, as the labels have, got {len(names):,}")
     return {name: i for i, name in enumerate(names)}

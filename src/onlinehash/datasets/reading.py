@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from pathlib import Path
+from types import NoneType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,16 +54,16 @@ def read(
     Only labels are read now. A row with a missing or infinite value is refused when it is read.
     """
     contents = open_file(features)
-    source = contents.features(key, label_key)
+    matrix = contents.features(key, label_key)
     labels_from = contents if labels is None else open_file(labels)
     if labels is None and key is not None and key == label_key:
         raise DataFileError(f"{contents.path}: {key!r} cannot be both features and labels")
     values = labels_from.labels(label_key, alone=labels is not None)
     counts = None if values is None else _possible_counts(values, labels_from)
-    source = oriented(source, counts, transposed, contents)
+    source = oriented(matrix, counts, transposed, contents)
     rows = None
     if values is not None:
-        rows = _label_rows(values, source, labels_from.path, bool(transposed))
+        rows = _label_rows(values, source, labels_from.path, features_turned=source is not matrix)
     return Dataset(source, rows, name or contents.path.stem)
 
 
@@ -121,19 +122,22 @@ def _possible_counts(values: Any, contents: Contents) -> set[int]:
     return set(values.shape)
 
 
-def _label_rows(values: Any, source: Source, path: Path, features_turned: bool) -> LabelRows:
-    """The labels of as many rows as the features have."""
+def _label_rows(values: Any, source: Source, path: Path, *, features_turned: bool) -> LabelRows:
+    """The labels of as many rows as the features have. An empty text is no label."""
     n = source.shape[0]
     if not isinstance(values, list) and values.ndim == 2:
         if 1 in values.shape and values.dtype != bool:
             values = (values.toarray() if hasattr(values, "toarray") else values).ravel()
         elif values.shape[0] != n or (values.shape[1] == n and features_turned):
             values = values.T
-    if isinstance(values, list) and any(isinstance(value, (list, np.ndarray)) for value in values):
+    if not isinstance(values, list):
+        if values.ndim == 2 or values.dtype.kind not in "SU":
+            return _checked(values, path)
+        values = values.tolist()
+    values = [None if isinstance(value, str) and not value else value for value in values]
+    if any(isinstance(value, (list, np.ndarray)) for value in values):
         # A last row without labels says that lists of 0 and 1 are lists of labels, not multi-hot.
-        values = [
-            value if value is None or isinstance(value, (list, np.ndarray)) else [value] for value in values
-        ]
+        values = [value if isinstance(value, (list, np.ndarray, NoneType)) else [value] for value in values]
         return _checked([*values, None], path)[:-1]
     return _checked(values, path)
 

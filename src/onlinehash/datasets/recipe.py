@@ -96,6 +96,12 @@ def found_files(what: str, wanted: dict[str, list[Path]]) -> dict[str, Path]:
     return {name: path for name, path in found.items() if path is not None}
 
 
+def lines(path: Path) -> list[str]:
+    """The lines of a text, without the blank ones and the spaces at their ends."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
 def _images(published: Published, ids: Any) -> npt.NDArray[np.int64]:
     """Which image each row of features is."""
     number = published.number
@@ -122,8 +128,7 @@ def _read_ids(ids: Any) -> list[Label]:
         if path.suffix.lower() == ".txt":
             if not path.is_file():
                 raise DataFileError(f"{path}: there is no such file")
-            lines = path.read_text().split()
-            return [int(line) if line.isdecimal() else _slashes(line) for line in lines]
+            return [int(line) if line.isdecimal() else _slashes(line) for line in lines(path)]
         ids = open_file(path).labels(None, alone=True)
     values = ids if isinstance(ids, list) else np.asarray(ids)
     if not isinstance(values, list):

@@ -93,8 +93,7 @@ class Table(Contents):
         table = self._whole(columns)
         if len(columns) > 1:
             return _matrix(table, self.path)
-        values = table.column(0).to_pylist()
-        return [None if value == "" else value for value in values]
+        return table.column(0).to_pylist()
 
     def _given(self, key: Key, parameter: str) -> list[str]:
         columns = [key] if isinstance(key, str) else list(key or ())
