@@ -91,3 +91,13 @@ def test_masks_meet_where_labels_are_shared(left: list[set[Any]], right: list[se
     for i, row in enumerate(left):
         for j, other in enumerate(right):
             assert bool((a[i] & b[j]).any()) == bool(row & other)
+
+
+@given(rows=st.lists(st.sets(LABEL, max_size=4), min_size=1, max_size=12), data=st.data())
+def test_taken_rows_are_those_of_lists(rows: list[set[str | int]], data: st.DataObject) -> None:
+    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1)))
+    taken = label_rows(rows).take(np.array(chosen, np.int64))
+    assert [set(row) for row in taken.to_lists()] == [rows[i] for i in chosen]
+    assert label_rows(taken, len(chosen)) is taken
+    with pytest.raises(InvalidInputError, match="as X has"):
+        label_rows(taken, len(chosen) + 1)

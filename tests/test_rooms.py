@@ -22,6 +22,7 @@ MAY_KNOW = {
     "kernels": {"errors", "memory", "codes"},
     "hashers": {"errors", "codes", "kernels", "labels", "targets"},
     "metrics": {"errors", "codes", "kernels", "labels"},
+    "datasets": {"errors", "labels"},
     "checks": {"errors", "codes"},
 }
 

@@ -18,10 +18,12 @@ __all__ = [
     "OHWEU",
     "OKH",
     "OSH",
+    "DataFileError",
     "HammingRanking",
     "InvalidInputError",
     "InvalidParameterError",
     "MIHash",
+    "MissingExtraError",
     "ModelFileError",
     "NotInitializedError",
     "OSupH",
@@ -34,8 +36,10 @@ __all__ = [
 
 if TYPE_CHECKING:
     from onlinehash.checks import check_hasher as check_hasher
+    from onlinehash.errors import DataFileError as DataFileError
     from onlinehash.errors import InvalidInputError as InvalidInputError
     from onlinehash.errors import InvalidParameterError as InvalidParameterError
+    from onlinehash.errors import MissingExtraError as MissingExtraError
     from onlinehash.errors import ModelFileError as ModelFileError
     from onlinehash.errors import NotInitializedError as NotInitializedError
     from onlinehash.errors import OnlineHashError as OnlineHashError

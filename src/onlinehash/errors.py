@@ -6,8 +6,11 @@ OnlineHashError
 ├── InvalidParameterError  a parameter's value that cannot be used (also a ValueError)
 ├── NotInitializedError    used before the initial sample is complete
 │                          (also scikit-learn's NotFittedError)
-└── ModelFileError         a model file that is truncated, foreign, damaged or newer
-                           (also a ValueError)
+├── ModelFileError         a model file that is truncated, foreign, damaged or newer
+│                          (also a ValueError)
+├── DataFileError          a file of features, labels or annotations that is missing, truncated,
+│                          foreign, or does not say what was asked of it (also a ValueError)
+└── MissingExtraError      a part of the ecosystem that is not installed (also an ImportError)
 """
 
 from __future__ import annotations
@@ -33,3 +36,11 @@ class NotInitializedError(OnlineHashError, NotFittedError):  # type: ignore[misc
 
 class ModelFileError(OnlineHashError, ValueError):
     """A model file cannot be read: truncated, foreign, damaged, or from a newer version."""
+
+
+class DataFileError(OnlineHashError, ValueError):
+    """A user's data file cannot be read, or can be read in more ways than one."""
+
+
+class MissingExtraError(OnlineHashError, ImportError):
+    """A package is needed that comes with one of the extras of onlinehash. It names the extra."""

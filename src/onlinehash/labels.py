@@ -81,13 +81,15 @@ class LabelRows:
 
 
 def label_rows(Y: Any, n_rows: int | None = None) -> LabelRows:
-    """Read ``Y`` in any of the accepted forms; None means that no row has a label.
+    """Read ``Y`` in any of the accepted forms, or LabelRows; None means that no row has a label.
 
     >>> label_rows([{"cat"}, {"dog", "cat"}, []]).labelled
     array([ True,  True, False])
     """
     if Y is None:
         rows = LabelRows((), np.empty(0, np.int64), np.zeros((n_rows or 0) + 1, np.int64))
+    elif isinstance(Y, LabelRows):
+        rows = Y
     elif hasattr(Y, "toarray"):
         rows = _multi_hot(Y.toarray())
     elif isinstance(Y, (str, bytes, dict)) or not (isinstance(Y, Sequence) or hasattr(Y, "__array__")):
