@@ -23,7 +23,7 @@ bench: .venv/ready  ## measure; a part by name: make bench ONLY="scan refresh"
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test,bench,demo]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test,bench,demo,paper]"
 	touch $@
 
 clean:

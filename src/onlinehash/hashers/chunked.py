@@ -28,7 +28,15 @@ class ChunkedHasher(OnlineHasher):
         """As for every hasher, and the rows left over at the end are learnt from as a last chunk."""
         with self._all_or_nothing():
             super().fit(X, Y)
-            self._learn_waiting()
+            self.flush()
+        return self
+
+    def flush(self) -> Self:
+        """Learn from the rows that wait now, as a chunk of its own: the stream has ended, or pauses."""
+        if self._n_waiting:
+            lists = [row for labels in self._waiting_labels for row in labels.to_lists()]
+            self._learn_chunk(self.features_(self._waiting[: self._n_waiting]), _of_lists(lists))
+            self._n_waiting, self._waiting_labels = 0, []
         return self
 
     @abstractmethod
@@ -55,13 +63,7 @@ class ChunkedHasher(OnlineHasher):
             self._n_waiting += taken
             start += taken
             if self._n_waiting == self.chunk_size:
-                self._learn_waiting()
-
-    def _learn_waiting(self) -> None:
-        if self._n_waiting:
-            lists = [row for labels in self._waiting_labels for row in labels.to_lists()]
-            self._learn_chunk(self.features_(self._waiting[: self._n_waiting]), _of_lists(lists))
-            self._n_waiting, self._waiting_labels = 0, []
+                self.flush()
 
     def _state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         lists = [row for labels in self._waiting_labels for row in labels.to_lists()]

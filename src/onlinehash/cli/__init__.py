@@ -1,0 +1,1 @@
+"""The command line: ``onlinehash``, each command the face of one Python call."""

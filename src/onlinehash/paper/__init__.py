@@ -1,0 +1,1 @@
+"""Every table and figure of the paper, with one command: ``onlinehash paper``."""
