@@ -176,6 +176,19 @@ def test_labels_in_tables(tmp_path: Path) -> None:
     assert sets(read(tmp_path / "x.npy", tmp_path / "class.csv")) == of(CLASSES)
 
 
+def test_lists_of_0_and_1_are_lists_of_labels(tmp_path: Path) -> None:
+    pairs = [[0, 1], [1, 0], [0, 0], [1, 1], [0, 1], [1, 1]]
+    pq.write_table(pa.table({"x": X.tolist(), "labels": pairs}), tmp_path / "f.parquet")
+    assert sets(read(tmp_path / "f.parquet", key="x")) == of(pairs)
+
+
+def test_sparse_labels_may_have_a_file_of_their_own(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    for write in (mat5, matlab73):
+        write(tmp_path / "y.mat", L81=sp.csc_array(HOT.astype(float)))
+        assert sets(read(tmp_path / "x.npy", tmp_path / "y.mat")) == HOT_SETS
+
+
 def test_arrays_are_picked_by_name_or_refused_with_a_list(tmp_path: Path) -> None:
     path = tmp_path / "many.npz"
     np.savez(path, a=X, b=X + 1, n=np.arange(6))
@@ -192,6 +205,8 @@ def test_arrays_are_picked_by_name_or_refused_with_a_list(tmp_path: Path) -> Non
     assert sets(read(tmp_path / "x.npy", path, label_key="n")) == of(list(range(6)))
     np.savez(path, Features=X, other=X, Y=HOT, z=HOT)
     assert sets(read(path)) == HOT_SETS
+    np.savez(path, a=X, b=HOT)
+    assert sets(read(path, label_key="b")) == HOT_SETS
     np.savez(path, X=X, features=X)
     with pytest.raises(DataFileError, match="say which with key"):
         read(path)

@@ -41,7 +41,7 @@ def mat(path: Path) -> Arrays:
 
 def cell_values(cells: Array) -> list[Any]:
     """One value for each cell of a vector of cells: a label, or a list of labels."""
-    return [_cell(cell) for cell in cells.ravel(order="F")]
+    return [_cell(cell) for cell in cells.ravel()]
 
 
 def _cell(cell: Any) -> Any:
