@@ -10,9 +10,9 @@ from onlinehash.datasets import Split, nus_wide
 N_IMAGES = 60
 NAMES = [f"actor\\{i:04}_{i * 7919}.jpg" for i in range(N_IMAGES)]
 X = np.arange(N_IMAGES, dtype=np.float32)[:, None] * [1, -1, 1]
-# 24 concepts: image i has c0 to c20 by turns; c21 and c22 are rare, and c23 as frequent as c19, c20.
+# 24 concepts: image i has c0 to c20 by turns; a21 and a22 are rare, and c23 as frequent as c19, c20.
 COLUMNS = {f"c{j:02}": [int(i < 50 and i % 21 == j) for i in range(N_IMAGES)] for j in range(21)}
-COLUMNS |= {"c21": [int(i == 55) for i in range(N_IMAGES)], "c22": [int(i == 3) for i in range(N_IMAGES)]}
+COLUMNS |= {"a21": [int(i == 55) for i in range(N_IMAGES)], "a22": [int(i == 3) for i in range(N_IMAGES)]}
 COLUMNS["c23"] = [int(i in (3, 56)) for i in range(N_IMAGES)]
 # By frequency, then alphabet: c00 to c20; what only rarer concepts describe is left out.
 LABELS = {i: {f"c{i % 21:02}"} for i in range(50)}

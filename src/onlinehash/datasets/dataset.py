@@ -142,9 +142,9 @@ class Dataset:
             finite = np.isfinite(X).all(axis=1)
             if not finite.all():
                 raise DataFileError(
-                    f"{self.name}: row {rows[~finite][0]} has a value that is missing or not finite "
-                    f"(NaN, infinity, or beyond float32), as have {np.count_nonzero(~finite) - 1} more of "
-                    f"the {len(X)} rows read with it"
+                    f"{self.name}: row {rows[~finite][0]} of the file has a value that is missing or not "
+                    "finite (NaN, infinity, or beyond float32), and so have "
+                    f"{np.count_nonzero(~finite) - 1} more of the {len(X)} rows read with it"
                 )
         return X
 

@@ -6,6 +6,8 @@ is a D × N dataset. Its classes, empty arrays, sparse matrices and cells are to
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -53,10 +55,8 @@ class Dataset5(Source):
         return _open(self.path)[self.name]
 
     def read(self, start: int, stop: int) -> Array:
-        try:
+        with _reading(self.path):
             array: Array = self.handle[:, start:stop].T if self.flipped else self.handle[start:stop]
-        except (OSError, RuntimeError) as error:
-            raise DataFileError(f"{self.path}: {self.name} is damaged ({error})") from error
         return array
 
     def turned(self) -> Dataset5:
@@ -65,9 +65,15 @@ class Dataset5(Source):
 
 def _open(path: Path) -> Any:
     h5py = extra("h5py", path)
-    try:
+    with _reading(path):
         return h5py.File(path, "r", rdcc_nbytes=_CACHE)
-    except (OSError, RuntimeError, ValueError) as error:
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError, TypeError, KeyError, AttributeError, MemoryError) as error:
         raise DataFileError(f"{path}: truncated, damaged, or not an HDF5 file ({error})") from error
 
 
@@ -93,31 +99,25 @@ def _entries(path: Path, *, matlab: bool) -> list[Entry]:
             shape = shape[::-1] if matlab else shape
             entries.append(Entry(name, shape, kind or _type(h5py, node), matrix, values))
 
-    with _open(path) as file:
-        try:
-            file.visititems(visit)
-        except (OSError, RuntimeError, KeyError, ValueError) as error:
-            raise DataFileError(f"{path}: damaged ({error})") from error
+    with _open(path) as file, _reading(path):
+        file.visititems(visit)
     return entries
 
 
 def _values(path: Path, name: str, kind: str) -> Any:
     """Labels, whole. ``kind`` is MATLAB's class, empty in other files."""
-    with _open(path) as file:
+    with _open(path) as file, _reading(path):
         node = file[name]
-        try:
-            if kind == "cell":
-                return [_cell(file, file[reference]) for reference in node[()].ravel()]
-            if kind == "char":
-                return [text.rstrip() for text in _rows_of_text(node)]
-            if kind:
-                array: Array = node[()].T
-                return array.astype(bool) if kind == "logical" else array
-            if extra("h5py", path).check_string_dtype(node.dtype):
-                return node.asstr()[()].tolist()
-            return list(node[()]) if node.dtype.kind == "O" else node[()]
-        except (OSError, RuntimeError, ValueError) as error:
-            raise DataFileError(f"{path}: labels cannot be read from {name} ({error})") from error
+        if kind == "cell":
+            return [_cell(file, file[reference]) for reference in node[()].ravel()]
+        if kind == "char":
+            return [text.rstrip() for text in _rows_of_text(node)]
+        if kind:
+            array: Array = node[()].T
+            return array.astype(bool) if kind == "logical" else array
+        if extra("h5py", path).check_string_dtype(node.dtype):
+            return node.asstr()[()].tolist()
+        return list(node[()]) if node.dtype.kind == "O" else node[()]
 
 
 def _cell(file: Any, node: Any) -> Any:
@@ -140,14 +140,15 @@ def _rows_of_text(node: Any) -> list[str]:
 
 
 def _sparse(path: Path, name: str) -> Any:
-    with _open(path) as file:
+    with _open(path) as file, _reading(path):
         group = file[name]
         rows, columns = int(group.attrs["MATLAB_sparse"]), len(group["jc"]) - 1
         data = group["data"][()] if "data" in group else np.empty(0)
         at = group["ir"][()] if "ir" in group else np.empty(0, np.int64)
         logical = _matlab_class(group) == "logical"
         matrix = sp.csc_array((data.astype(bool) if logical else data, at, group["jc"][()]), (rows, columns))
-    return matrix.tocsr()
+        matrix.check_format(full_check=True)  # SciPy trusts indices, and would follow them anywhere
+        return matrix.tocsr()
 
 
 def _matlab_class(node: Any) -> str:

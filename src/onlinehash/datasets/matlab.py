@@ -7,6 +7,8 @@ others are not touched. Numbers, logicals, sparse matrices, text and cell arrays
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,7 +41,7 @@ def mat(path: Path) -> Arrays:
 
 def cell_values(cells: Array) -> list[Any]:
     """One value for each cell of a vector of cells: a label, or a list of labels."""
-    return [_cell(cell) for cell in cells.ravel(order="F")]
+    return [_cell(cell) for cell in cells.ravel()]
 
 
 def _cell(cell: Any) -> Any:
@@ -69,14 +71,25 @@ def _values(path: Path, name: str, kind: str) -> Any:
 
 
 def _variable(path: Path, name: str) -> Any:
-    return _scipy(scipy.io.loadmat, path, variable_names=[name])[name]
+    found = _scipy(scipy.io.loadmat, path, variable_names=[name]).get(name)
+    if found is None:
+        raise DataFileError(f"{path}: damaged: {name} cannot be found again")
+    if hasattr(found, "check_format"):
+        with _reading(path):
+            found.check_format(full_check=True)  # SciPy trusts indices, and would follow them anywhere
+    return found
 
 
 def _scipy(read: Any, path: Path, **options: Any) -> Any:
+    with _reading(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read(path, appendmat=False, **options)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return read(path, appendmat=False, **options)
+        yield
     except Exception as error:  # inside SciPy, a damaged file fails in any way that there is
         raise DataFileError(
             f"{path}: truncated, damaged, or not a .mat file ({type(error).__name__}: {error})"

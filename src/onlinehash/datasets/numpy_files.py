@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from onlinehash.errors import DataFileError
 _LOCAL_HEADER = 30  # bytes of a zip member's own header, before its name and extra field
 _DAMAGED = (
     ValueError, EOFError, OSError, KeyError, SyntaxError, NotImplementedError, OverflowError, RuntimeError,
-    struct.error, zlib.error, zipfile.BadZipFile,
+    struct.error, zlib.error, zipfile.BadZipFile, TokenError,
 )  # fmt: skip
 
 

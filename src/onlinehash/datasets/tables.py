@@ -12,6 +12,7 @@ has no way in but from its start, and is held in memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def parquet(path: Path) -> Contents:
 
 
 def csv(path: Path) -> Contents:
-    """The columns of a .csv or .tsv file. Its first line names them unless it is all numbers."""
+    """The columns of a .csv or .tsv file. The first line names them, see ``_names_columns``."""
     table = _csv_table(path)
     return Table(path, table.schema, lambda columns: Held(_matrix(table.select(columns), path)), table.select)
 
@@ -54,7 +55,8 @@ class Table(Contents):
         self.path = path
         self._source, self._whole = source, whole
         self._types = extra("pyarrow.types", path)
-        self._columns = {field.name: field.type for field in schema}
+        with _reading(path):
+            self._columns = {field.name: field.type for field in schema}
         if len(self._columns) != len(schema):
             raise DataFileError(f"{path}: two columns have the same name; {self._listed()}")
 
@@ -160,7 +162,7 @@ class VectorColumns(Source):
         if self._rest is not None and self._rest_at <= row < self._rest_at + len(self._rest):
             return self._rest, self._rest_at
         group = int(np.searchsorted(self._starts, row, side="right")) - 1
-        try:
+        with _reading(self.path):
             if self._next is None or row < self._at or self._starts[group] > self._at:
                 self._at = int(self._starts[group])
                 groups = list(range(group, len(self._starts) - 1))
@@ -168,10 +170,8 @@ class VectorColumns(Source):
             for batch in self._next:
                 first, self._at = self._at, self._at + len(batch)
                 if row < self._at:
-                    self._rest, self._rest_at = _matrix(batch, self.path), first
+                    self._rest, self._rest_at = _matrix(batch.select(self.columns), self.path), first
                     return self._rest, first
-        except OSError as error:
-            raise DataFileError(f"{self.path}: damaged ({error})") from error
         raise DataFileError(f"{self.path}: damaged: it ends before row {row}")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -187,8 +187,8 @@ def _matrix(table: Any, path: Path) -> Array:
         if column.null_count or len(lengths.unique()) > 1:
             found = sorted(set(lengths.to_pylist()), key=lambda length: -1 if length is None else length)
             raise DataFileError(f"{path}: the vectors have different lengths, {found}")
-        flat = column.flatten()
-        return _numbers(flat, pyarrow).reshape(len(column), -1)
+        width = lengths[0].as_py() if len(lengths) else 0
+        return _numbers(column.flatten(), pyarrow).reshape(len(column), width)
     matrix = np.empty((table.num_rows, table.num_columns), np.float32)
     for j in range(table.num_columns):
         matrix[:, j] = _numbers(table.column(j), pyarrow)
@@ -201,19 +201,24 @@ def _numbers(column: Any, pyarrow: Any) -> Array:
 
 
 def _parquet_file(path: Path) -> Any:
-    pyarrow = extra("pyarrow", path)
-    try:
-        return extra("pyarrow.parquet", path).ParquetFile(path, memory_map=True)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DataFileError(f"{path}: truncated, damaged, or not a Parquet file ({error})") from error
+    parquet = extra("pyarrow.parquet", path)
+    with _reading(path):
+        return parquet.ParquetFile(path, memory_map=True)
 
 
 def _whole(path: Path, columns: list[str]) -> Any:
+    with _reading(path):
+        return _parquet_file(path).read(columns).select(columns)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
     pyarrow = extra("pyarrow", path)
     try:
-        return _parquet_file(path).read(columns)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DataFileError(f"{path}: damaged ({error})") from error
+        yield
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        form = "Parquet file" if path.suffix.lower() == ".parquet" else f"table of {path.suffix}"
+        raise DataFileError(f"{path}: truncated, damaged, or not a {form} ({error})") from error
 
 
 def _csv_table(path: Path) -> Any:
@@ -225,10 +230,14 @@ def _csv_table(path: Path) -> Any:
         options = reader.ReadOptions(autogenerate_column_names=not names)
         return reader.read_csv(file, options, parse, convert)
 
-    try:
-        with path.open("rb") as file:
-            first = table(pyarrow.BufferReader(file.readline()), names=False)
-        numbers = all(pyarrow.types.is_integer(t) or pyarrow.types.is_floating(t) for t in first.schema.types)
-        return table(path, names=not numbers)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DataFileError(f"{path}: not a table of {path.suffix} ({error})") from error
+    with _reading(path), path.open("rb") as file:
+        first = table(pyarrow.BufferReader(file.readline()), names=False)
+        return table(path, names=_names_columns(first, pyarrow.types))
+
+
+def _names_columns(first: Any, types: Any) -> bool:
+    """Whether the first line is names: text in it, or 0, 1, 2, …, as pandas writes without names."""
+    if any(not (types.is_integer(t) or types.is_floating(t) or types.is_null(t)) for t in first.schema.types):
+        return True
+    fields = [column[0].as_py() for column in first.columns]
+    return len(fields) > 2 and fields == list(range(len(fields)))
