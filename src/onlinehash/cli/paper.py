@@ -18,8 +18,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-
-_Parts = Annotated[list[str] | None, typer.Argument(help="table1, table2, fig2 … fig7; all if none is named.")]
+_Parts = Annotated[
+    list[str] | None, typer.Argument(help="table1, table2, fig2 … fig7; all if none is named.")
+]
 _Tier = Annotated[str, typer.Option(help="How much: quick (a minute), standard, or paper (its sizes).")]
 _Data = Annotated[
     Path | None,

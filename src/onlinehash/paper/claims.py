@@ -176,7 +176,9 @@ def _best_codes(found: Found, settings: Sequence[Setting]) -> Claim | None:
             figures.append(f"{setting.title}, {bits} bits: {words}")
     if not held:
         return None
-    says = "OHWEU's codes are the best (here: by the paper's letter, against rivals set as well as they can be)"
+    says = (
+        "OHWEU's codes are the best (here: by the paper's letter, against rivals set as well as they can be)"
+    )
     return Claim(says, _verdict(held), figures)
 
 

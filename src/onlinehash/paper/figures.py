@@ -77,13 +77,8 @@ def _finished(name: str, title: str, about: str, canvas: Any, axes: Sequence[Any
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    canvas.legend(
-        handles.values(),
-        handles.keys(),
-        loc="outside lower center",
-        ncols=min(5, len(handles)),
-        frameon=False,
-    )
+    columns = max(2, round(canvas.get_figwidth() / 2.1))
+    canvas.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False)
     svg, png = io.StringIO(), io.BytesIO()
     canvas.savefig(svg, format="svg", metadata={"Date": None})
     canvas.savefig(png, format="png", dpi=130, metadata={"Software": None})
@@ -197,7 +192,9 @@ def _asymmetry(found: Found, settings: Sequence[Setting]) -> Figure | None:
                 label = f"{METHODS[method].title}, {what}"
                 axis.plot(bits, ys, color=colour, marker=mark, linestyle=dash, label=label)
         axis.set(title=setting.title, xlabel="bits", ylabel="mAP", xticks=bits)
-    about = "Query codes straight from the query's features (R), or made like stored ones (P on the base code)."
+    about = (
+        "Query codes straight from the query's features (R), or made like stored ones (P on the base code)."
+    )
     return _finished("fig7", "Figure 7: symmetric against asymmetric", about, canvas, axes)
 
 
@@ -218,7 +215,7 @@ def _staleness(found: Found, settings: Sequence[Setting]) -> Figure | None:
                 _line(axis, method, [look["n"] for look in curves[0][1:]], lost)
         axis.set(title=f"{setting.title}, {n_bits} bits", xlabel="items of the stream", ylabel="mAP lost")
     about = (
-        "What a search is worth while a refresh is awaited: mAP lost when queries are encoded by what is known "
-        "now, and stored codes are those of the point before."
+        "What a search is worth while a refresh is awaited: mAP lost when queries are encoded by what is "
+        "known now, and stored codes are those of the point before."
     )
     return _finished("staleness", "Staleness", about, canvas, axes)

@@ -38,7 +38,7 @@ class Tier:
     published_rows: int  # rows that the published programs' loops are timed over
     accumulated_chunks: int
     widths: tuple[int, ...]
-    tuned: bool
+    tuned: bool  # whether rivals' parameters are chosen on a validation part
 
 
 _SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -72,8 +72,9 @@ class Job:
 
     @property
     def key(self) -> str:
-        """A digest of all of it."""
-        text = json.dumps(asdict(self), sort_keys=True)
+        """A digest of all of it, with the parameters that are the method's defaults."""
+        hasher = METHODS[self.method].make(self.n_bits, self.seed, self.parameters)
+        text = json.dumps([asdict(self), hasher.get_params()], sort_keys=True)
         return blake2b(text.encode(), digest_size=12).hexdigest()
 
     @property
@@ -117,18 +118,18 @@ def _jobs(parts: Sequence[str], tier: Tier, settings: Sequence[Setting]) -> Iter
                         yield Job("tune", setting.name, name, tier.bits[0], 0, candidate, drawn)
             for name in METHODS:
                 for n_bits in tier.bits:
+                    chosen: Parameters = {} if tier.tuned else dict(METHODS[name].small)
                     for seed in range(tier.repeats):
-                        yield Job(
-                            "stream", setting.name, name, n_bits, seed, {}, {**drawn, "shares": tier.shares}
-                        )
+                        protocol = {**drawn, "shares": tier.shares}
+                        yield Job("stream", setting.name, name, n_bits, seed, chosen, protocol)
     if "fig6" in parts:
         for setting in settings:
             for seed in range(tier.repeats):
                 for C in tier.Cs:
                     for rule in ("paper", "released"):
                         for average in (False, True):
-                            chosen = {"C_P": C, "C_R": C, "rule": rule, "average": average}
-                            yield Job("C", setting.name, "ohweu-paper", tier.bits[0], seed, chosen, drawn)
+                            step = {"C_P": C, "C_R": C, "rule": rule, "average": average}
+                            yield Job("C", setting.name, "ohweu-paper", tier.bits[0], seed, step, drawn)
     for part, made in (("table1", NUS_WIDE), ("table2", MS_COCO)):
         if part in parts:
             yield from _times(made, tier)

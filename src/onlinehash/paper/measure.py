@@ -78,11 +78,13 @@ def stream(job: Job, bench: Bench) -> Values:
     seen, curve = 0, []
     for share in job.protocol["shares"]:
         until = max(round(share * parts.stream.n), min(parts.stream.n, hasher.n_init))
+        if until == seen:
+            continue
         with learning.running():
             _learn(hasher, parts.stream.select(np.arange(seen, until)).chunks(CHUNK))
             if until == parts.stream.n:
                 _finish(hasher)
-        seen = max(seen, until)
+        seen = until
         if isinstance(hasher, OHWEU):
             if H is None:
                 with hashing.running():

@@ -34,6 +34,7 @@ class Method:
     kind: Callable[..., OnlineHasher]
     fixed: tuple[tuple[str, Any], ...] = ()
     grid: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    small: tuple[tuple[str, Any], ...] = ()  # for streams of hundreds of rows, where nothing is tuned
     online: bool = True  # whether it learns from the stream at all
     published_loop: bool = False  # whether it can also learn as its authors' program does
 
@@ -69,6 +70,7 @@ METHODS = {
         Method(
             "mihash", "MIHash", MIHash,
             grid=(("sharpness", (10.0, 30.0, 100.0)), ("step", (0.003, 0.03, 0.25, 2.0))),
+            small=(("step", 0.03), ("sharpness", 30.0)),
             published_loop=True,
         ),
         Method(
@@ -81,6 +83,7 @@ METHODS = {
                 ("eta_d", ("auto", 0.2)), ("lam", (0.1, 0.6)), ("chunk_size", (500, 2000)),
                 ("iterations", (3, 10)),
             ),
+            small=(("chunk_size", 200), ("eta_d", "auto")),
         ),
         Method("osh", "OSH", OSH, grid=(("sketch_size", (None, 400)), ("chunk_size", (300, 1000)))),
         Method("itq", "PCA-ITQ", ITQ, online=False),

@@ -27,7 +27,7 @@ th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align
          white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 figure { margin: 1rem 0; padding: .5rem; background: #fff; border-radius: 6px; }
-figure svg { width: 100%; height: auto; }
+figure svg { max-width: 100%; height: auto; }
 .verdict { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 4px;
            background: var(--soft); font-size: .85rem; }
 details { margin: .25rem 0 1rem; }

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from onlinehash.paper.jobs import TIMED, Job
 from onlinehash.paper.measure import Bench
-from onlinehash.paper.methods import RIVALS, Parameters
+from onlinehash.paper.methods import Parameters
 
 log = logging.getLogger(__name__)
 
@@ -72,10 +72,8 @@ def resolved(jobs: Sequence[Job], records: Sequence[Record]) -> Iterator[Job]:
     """The jobs, those of rivals with the parameters that were chosen for them."""
     best = chosen(records)
     for job in jobs:
-        if job.kind == "stream" and job.method in RIVALS:
-            yield job.with_parameters(best.get((job.data, job.method), {}))
-        else:
-            yield job
+        of = (job.data, job.method)
+        yield job.with_parameters(best[of]) if job.kind == "stream" and of in best else job
 
 
 def run(jobs: Sequence[Job], bench: Bench, results: Results, workers: int, progress: Progress) -> None:

@@ -94,8 +94,8 @@ def _quality(setting: Setting, found: Found) -> Table:
     queries = some[0]["job"]["protocol"]["queries"] if some else 0
     about = (
         f"mAP over the full ranking of {size:,} items, {queries:,} queries apart, relevant is a shared "
-        "label, expected over the order of ties; one pass; mean ± standard deviation over repeats, each with a "
-        "division of its own."
+        "label, expected over the order of ties; one pass; mean ± standard deviation over repeats, each with "
+        "a division of its own."
     )
     return Table(
         f"mAP-{setting.name}", f"mAP: {setting.title}", about, ["", *(f"{b} bits" for b in bits)], rows
@@ -145,8 +145,8 @@ def _memory(found: Found) -> Table:
                     f"{values['learning'] / values['n'] * 1e6:.3g} µs",
                 ])  # fmt: skip
     about = (
-        "What a method keeps for itself, what a refresh must have of every stored item, what the refresh costs "
-        "an item (in memory, reading from disk not counted), and what learning costs an item; at the largest "
+        "What a method keeps for itself, what a refresh must have of every stored item, what the refresh "
+        "costs an item (in memory, reading from disk not counted), and what learning costs; at the largest "
         f"number of bits, on {some[0] if some else ''}."
     )
     head = ["", "state", "bytes an item", "refresh", "learning"]
