@@ -37,10 +37,10 @@ class Counting:
         order, ours = list(METHODS).index(job.method), METHODS[job.method].is_ohweu
         width, power = (1 if ours else job.protocol.get("width", 1)), (1 if ours else 2)
         return {
-            "mAP": 1 - order / 10 + 0.001 * len(str(job.parameters)), "mAP, symmetric": 0.1, "n": 100, "dim": 4,
-            "seconds": 10.0 + order, "measured whole": True, "rows": 5, "seconds an item": 1e-6 * width,
-            "accumulated": [{"n": n, "total": n**power * 1e-3} for n in (1000, 2000)], "learning": 1.0, "refresh": 1.0,
-            "state bytes": 5, "bytes an item": 2,
+            "mAP": 1 - order / 10 + 0.001 * len(str(job.parameters)), "mAP, symmetric": 0.1, "n": 100,
+            "dim": 4, "seconds": 10.0 + order, "measured whole": True, "rows": 5, "seconds an item": 1e-6 * width,
+            "accumulated": [{"n": n, "total": n**power * 1e-3} for n in (1000, 2000)],
+            "learning": 1.0, "refresh": 1.0, "state bytes": 5, "bytes an item": 2,
             "curve": [{"n": n, "mAP": 0.5, "mAP, new queries on old codes": 0.4} for n in (1, 2)],
         }  # fmt: skip
 
@@ -112,7 +112,7 @@ def test_keys_depend_on_everything() -> None:
 def test_parts() -> None:
     assert plans.check_parts([]) == plans.PARTS
     assert plans.check_parts(["fig7", "table1"]) == ("table1", "fig7")
-    with pytest.raises(InvalidParameterError, match="expected parts among table1.*got 'fig9'"):
+    with pytest.raises(InvalidParameterError, match=r"expected parts among table1.*got 'fig9'"):
         plans.check_parts(["fig9"])
     kinds = {part: {job.kind for job in plan([part], TIER, [sources.DIGITS])} for part in plans.PARTS}
     assert kinds["table1"] == kinds["table2"] == {"time"}
