@@ -16,11 +16,19 @@ __all__ = [
     "LSH",
     "OHWEU",
     "HammingRanking",
+    "Hits",
+    "Index",
+    "IndexClosedError",
+    "IndexFileError",
+    "IndexLockedError",
     "InvalidInputError",
     "InvalidParameterError",
     "ModelFileError",
     "NotInitializedError",
     "OnlineHashError",
+    "ReadOnlyError",
+    "StorageError",
+    "UnknownIdError",
     "check_hasher",
     "mean_average_precision",
     "nearest",
@@ -28,14 +36,22 @@ __all__ = [
 
 if TYPE_CHECKING:
     from onlinehash.checks import check_hasher as check_hasher
+    from onlinehash.errors import IndexClosedError as IndexClosedError
+    from onlinehash.errors import IndexFileError as IndexFileError
+    from onlinehash.errors import IndexLockedError as IndexLockedError
     from onlinehash.errors import InvalidInputError as InvalidInputError
     from onlinehash.errors import InvalidParameterError as InvalidParameterError
     from onlinehash.errors import ModelFileError as ModelFileError
     from onlinehash.errors import NotInitializedError as NotInitializedError
     from onlinehash.errors import OnlineHashError as OnlineHashError
+    from onlinehash.errors import ReadOnlyError as ReadOnlyError
+    from onlinehash.errors import StorageError as StorageError
+    from onlinehash.errors import UnknownIdError as UnknownIdError
     from onlinehash.hashers.itq import ITQ as ITQ
     from onlinehash.hashers.lsh import LSH as LSH
     from onlinehash.hashers.ohweu import OHWEU as OHWEU
+    from onlinehash.index.index import Index as Index
+    from onlinehash.index.results import Hits as Hits
     from onlinehash.kernels.scan import nearest as nearest
     from onlinehash.metrics import HammingRanking as HammingRanking
     from onlinehash.metrics import mean_average_precision as mean_average_precision
@@ -47,6 +63,8 @@ _HOMES = {
     "hashers.itq": ("ITQ",),
     "hashers.lsh": ("LSH",),
     "hashers.ohweu": ("OHWEU",),
+    "index.index": ("Index",),
+    "index.results": ("Hits",),
     "kernels.scan": ("nearest",),
     "metrics": ("HammingRanking", "mean_average_precision"),
 }

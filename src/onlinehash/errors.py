@@ -6,8 +6,14 @@ OnlineHashError
 ├── InvalidParameterError  a parameter's value that cannot be used (also a ValueError)
 ├── NotInitializedError    used before the initial sample is complete
 │                          (also scikit-learn's NotFittedError)
-└── ModelFileError         a model file that is truncated, foreign, damaged or newer
-                           (also a ValueError)
+├── ModelFileError         a model file that is truncated, foreign, damaged or newer
+│                          (also a ValueError)
+├── UnknownIdError         an id that is not in the index (also a KeyError)
+├── IndexFileError         an index file that is foreign, damaged or newer (also a ValueError)
+├── IndexLockedError       a second writer on an index file
+├── IndexClosedError       an index that is closed, or was opened before a fork
+├── ReadOnlyError          a change to an index that was opened for reading
+└── StorageError           the disk is full or fails; the index is as it was (also an OSError)
 """
 
 from __future__ import annotations
@@ -33,3 +39,30 @@ class NotInitializedError(OnlineHashError, NotFittedError):  # type: ignore[misc
 
 class ModelFileError(OnlineHashError, ValueError):
     """A model file cannot be read: truncated, foreign, damaged, or from a newer version."""
+
+
+class UnknownIdError(OnlineHashError, KeyError):
+    """An id is not in the index; nothing was changed."""
+
+    def __str__(self) -> str:  # a KeyError would show the sentence in quotation marks
+        return str(self.args[0])
+
+
+class IndexFileError(OnlineHashError, ValueError):
+    """An index file cannot be served: not an index, damaged, or from a newer version."""
+
+
+class IndexLockedError(OnlineHashError):
+    """An index file is open for writing already; it can be opened for reading."""
+
+
+class IndexClosedError(OnlineHashError):
+    """An index was used after it was closed, or in a process that forked from its own."""
+
+
+class ReadOnlyError(OnlineHashError):
+    """A change was asked of an index that was opened for reading."""
+
+
+class StorageError(OnlineHashError, OSError):
+    """The disk is full or fails. The change was rolled back; the index is open and as it was."""
