@@ -29,6 +29,7 @@ __all__ = [
     "ReadOnlyError",
     "StorageError",
     "UnknownIdError",
+    "check",
     "check_hasher",
     "mean_average_precision",
     "nearest",
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from onlinehash.hashers.itq import ITQ as ITQ
     from onlinehash.hashers.lsh import LSH as LSH
     from onlinehash.hashers.ohweu import OHWEU as OHWEU
+    from onlinehash.index.check import check as check
     from onlinehash.index.index import Index as Index
     from onlinehash.index.results import Hits as Hits
     from onlinehash.kernels.scan import nearest as nearest
@@ -63,6 +65,7 @@ _HOMES = {
     "hashers.itq": ("ITQ",),
     "hashers.lsh": ("LSH",),
     "hashers.ohweu": ("OHWEU",),
+    "index.check": ("check",),
     "index.index": ("Index",),
     "index.results": ("Hits",),
     "kernels.scan": ("nearest",),

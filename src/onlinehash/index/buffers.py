@@ -119,10 +119,10 @@ class Buffers:
 
     # ---- a refresh: begun and ended by the writer, run by anybody in between
 
-    def begin_refresh(self) -> Words:
-        """The base codes to refresh; from now on what is written is noted."""
+    def begin_refresh(self) -> tuple[Words, Words]:
+        """The base codes to refresh, and memory for live codes; what is written from now on is noted."""
         self._written = []
-        return self._base[:, : self.snapshot.live.shape[1]]
+        return self._base[:, : self.snapshot.live.shape[1]], _allocate(self.n_bits, self._live.shape[1])
 
     def end_refresh(self, generation: Generation, live: Words) -> None:
         """Publish refreshed codes, after those of slots that were written in the meantime."""
@@ -189,10 +189,9 @@ class Buffers:
             self._mask = mask
 
 
-def refreshed(base: Words, generation: Generation, before: Snapshot) -> tuple[Words, float]:
-    """Live codes of base codes with room for more, and the share of bits that are not as before."""
+def refresh(base: Words, live: Words, generation: Generation, before: Snapshot) -> float:
+    """Base codes to the first of ``live``; the share of bits that are not as before."""
     n, n_bits = base.shape[1], generation.hasher.n_bits
-    live = _allocate(n_bits, n + _SPARE)
     generation.refresh(base, live[:, :n])
     flipped = 0
     for start in range(0, n, _SLICE):
@@ -201,7 +200,7 @@ def refreshed(base: Words, generation: Generation, before: Snapshot) -> tuple[Wo
         if before.open is not None:
             bits[:, before.open.closed[of] > 0] = 0
         flipped += int(bits.sum())
-    return live, flipped / max(1, before.n_items * n_bits)
+    return flipped / max(1, before.n_items * n_bits)
 
 
 def _snapshot(

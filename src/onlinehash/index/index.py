@@ -31,7 +31,8 @@ from onlinehash.errors import (
     ReadOnlyError,
 )
 from onlinehash.hashers.ohweu import OHWEU
-from onlinehash.index.buffers import Buffers, refreshed
+from onlinehash.index import interop
+from onlinehash.index.buffers import Buffers, refresh
 from onlinehash.index.inputs import check_choice, check_ids, check_payloads, check_vectors
 from onlinehash.index.model import checked_base_bits, to_model
 from onlinehash.index.reading import Reading, known_slots
@@ -135,6 +136,24 @@ class Index(Reading):
                 raise IndexFileError(str(error)) from error
             raise
 
+    @classmethod
+    def from_faiss(
+        cls, path: str | os.PathLike[str], binary: Any, *, hasher: OHWEU, ids: Iterable[Id] | None = None,
+        **how: Any,
+    ) -> Self:  # fmt: skip
+        """Make an index from a faiss ``IndexBinaryFlat`` of base codes that ``hasher`` gave.
+
+        ``ids`` default to 0, 1, …, as in faiss; ``how`` is passed to ``create``.
+        """
+        codes = interop.codes_of_faiss(binary)
+        index = cls.create(path, hasher=hasher, **how)
+        try:
+            index.add_codes(range(len(codes)) if ids is None else ids, codes)
+        except BaseException:
+            index.close()
+            raise
+        return index
+
     def __init__(self, store: Any, **how: Any) -> None:
         self._refreshing = threading.Lock()  # one refresh at a time
         self._behind = threading.Lock()  # guards the thread that refreshes behind
@@ -200,7 +219,8 @@ class Index(Reading):
             if missing_ok:
                 names = list(change.slots(names))
             closed = known_slots(change, names)
-            change.remove(closed)
+            if len(closed):
+                change.remove(closed)
             self._prepare(change, self._buffers, _NO_SLOTS, closed)
         return len(closed)
 
@@ -251,11 +271,11 @@ class Index(Reading):
                 )  # fmt: skip
                 if hasher is None or buffers is None or before.number >= number:
                     return before.number
-                base = buffers.begin_refresh()
+                base, live = buffers.begin_refresh()
             started = time.perf_counter()
             try:
                 generation = Generation.of(number, hasher)
-                live, flipped = refreshed(base, generation, before)
+                flipped = refresh(base, live, generation, before)
             except BaseException:
                 with self._writing:
                     buffers.cancel_refresh()
@@ -297,8 +317,7 @@ class Index(Reading):
                 opened = buffers.vacant(len(items))
             else:
                 there, _ = change.vectors()
-                first = int(there.max(initial=-1)) + 1
-                opened = np.arange(first, first + len(items))
+                opened = np.setdiff1d(np.arange(len(there) + len(items)), there)[: len(items)]
             change.put(opened, items)
             if X is not None and (buffers is None or self.keep_vectors):
                 change.put_vectors(opened, X if buffers is None else X.astype(np.float16))

@@ -13,9 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from onlinehash.codes import packed_to_signs, words_to_packed
-from onlinehash.errors import IndexFileError, InvalidInputError, InvalidParameterError, UnknownIdError
+from onlinehash.codes import Packed, packed_to_signs, words_to_packed
+from onlinehash.errors import (
+    IndexFileError,
+    InvalidInputError,
+    InvalidParameterError,
+    NotInitializedError,
+    UnknownIdError,
+)
 from onlinehash.hashers.ohweu import OHWEU
+from onlinehash.index import interop
 from onlinehash.index.buffers import Buffers
 from onlinehash.index.filters import Filter, parse
 from onlinehash.index.inputs import check_choice, check_ids, check_k, check_vectors
@@ -60,12 +67,13 @@ class Reading:
 
     def search(
         self, vectors: Any = None, k: int = 10, *, ids: Iterable[Id] | None = None, where: Any = None,
-        score: Score = "hamming", rerank: int | None = None, payloads: bool = False,
+        score: Score = "asymmetric", rerank: int | None = None, payloads: bool = False,
     ) -> Hits:  # fmt: skip
         """The k nearest items of each query: a vector, or a stored item (``ids``, itself left out).
 
         ``where`` lets only some items through (see ``onlinehash.index.filters``). ``score`` is
-        "hamming" or the finer "asymmetric". ``rerank`` orders that many of the best by exact cosine,
+        "hamming", or "asymmetric": finer, it orders ten times as many as asked for by how sure the
+        query is of each bit that differs. ``rerank`` orders that many of the best by exact cosine,
         where the index keeps vectors. Before initialisation items are found by exact cosine.
         """
         k = check_k(k)
@@ -147,6 +155,27 @@ class Reading:
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the index, as it is now, to a new file, while others search and add."""
         self._store.backup(os.fspath(path))
+
+    def to_numpy(self) -> tuple[list[Id], Packed]:
+        """All ids, and their live codes, packed, in the same order."""
+        with self._pinned() as (view, snapshot):
+            if snapshot.generation is None:
+                raise NotInitializedError(f"{self._shown}: there are no codes before initialisation")
+            slots, ids = [], []
+            for slot, item in view.all_items():
+                slots.append(slot)
+                ids.append(item.id)
+            words = np.ascontiguousarray(snapshot.live[:, np.array(slots, np.int64)])
+            return ids, words_to_packed(words, self.n_bits)
+
+    def to_faiss(self) -> tuple[Any, list[Id]]:
+        """Live codes as a faiss ``IndexBinaryFlat``, and the id of each of its rows."""
+        ids, codes = self.to_numpy()
+        return interop.to_faiss(codes, self.n_bits), ids
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Ids and live codes as a Parquet file with the columns ``id`` and ``code``."""
+        interop.to_parquet(*self.to_numpy(), path)
 
     def close(self) -> None:
         """Wait for searches and changes under way, then let go of the file. May be called again."""

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from onlinehash.codes import Packed, packed_to_bits, words_to_packed
+from onlinehash.codes import Packed
 from onlinehash.index.filters import Filter
 from onlinehash.index.snapshot import Floats, Slots, Snapshot, unit
 from onlinehash.index.store import View
+from onlinehash.kernels.costs import cost_distances
 from onlinehash.kernels.scan import Mask, nearest
 
 NONE = -1  # a slot that pads a row
@@ -23,7 +24,6 @@ HEAD = 10  # candidates for each of the k that the asymmetric distance orders
 LEAST = 100  # candidates at least
 
 _MASKS = 4  # filters whose masks a snapshot keeps
-_BITS = 1 << 24  # bits that are unpacked at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +78,8 @@ def by_codes(snapshot: Snapshot, queries: Packed, weights: Floats | None, k: int
     slots, distances = nearest(snapshot.live, queries, head, n_bits, allowed=mask or snapshot.open)
     found = Found(slots, distances.astype(np.float32))
     if weights is not None:
-        found = found.ordered(asymmetric(snapshot, queries, np.abs(weights), slots))
+        found = found.ordered(cost_distances(snapshot.live, queries, np.abs(weights), slots))
     return found.first(k)
-
-
-def asymmetric(snapshot: Snapshot, queries: Packed, costs: Floats, slots: Slots) -> Floats:
-    """Σ over the bits that differ of the query's cost (queries, n_bits) of that bit, for each slot."""
-    n_bits, head = costs.shape[1], max(1, slots.shape[1])
-    distances = np.empty(slots.shape, np.float32)
-    step = max(1, _BITS // (head * n_bits))
-    for start in range(0, len(slots), step):
-        of = slice(start, start + step)
-        some = slots[of]
-        codes = words_to_packed(np.ascontiguousarray(snapshot.live[:, some.ravel()]), n_bits)
-        differing = packed_to_bits(codes.reshape(*some.shape, -1).reshape(len(codes), -1), n_bits)
-        differing = differing.reshape(*some.shape, n_bits) ^ packed_to_bits(queries[of], n_bits)[:, None]
-        distances[of] = np.einsum("qhb,qb->qh", differing, costs[of], dtype=np.float32)
-    return distances
 
 
 def by_cosine(snapshot: Snapshot, queries: Floats, k: int, allowed: Slots | None) -> Found:

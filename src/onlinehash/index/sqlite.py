@@ -51,6 +51,10 @@ CREATE TABLE model (part TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE labels (number INTEGER PRIMARY KEY, label NOT NULL UNIQUE, code BLOB NOT NULL,
                      crc INTEGER NOT NULL);
 """
+_OF_THE_MACHINE = {
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
+}  # fmt: skip
 _NAMES = {"state", "items", "chunks", "vectors", "waiting", "model", "labels"}
 
 
@@ -132,9 +136,9 @@ class SQLiteStore:
     @contextmanager
     def write(self) -> Iterator[SQLiteChange]:
         """One transaction; the caller sees to it that there is one at a time."""
-        connection = self._writer
-        assert connection is not None, "the index refuses changes where it was opened for reading"
         with self._in_use(), _translated(self.name):
+            connection = self._writer
+            assert connection is not None, "the index refuses changes where it was opened for reading"
             connection.execute("BEGIN IMMEDIATE")
             try:
                 connection.execute("UPDATE state SET sequence = sequence + 1")
@@ -183,7 +187,7 @@ class SQLiteStore:
             for step in steps:
                 wrong += _complaint(step)
             wrong += _complaint(lambda: _agree(view, wrong))
-        return wrong
+        return list(dict.fromkeys(wrong))
 
     def close(self) -> None:
         """Wait for readers, then close every connection, the writer's last: it tidies the log up."""
@@ -305,16 +309,13 @@ def _complaint(step: Callable[[], Any]) -> list[str]:
 
 @contextmanager
 def _translated(name: str) -> Iterator[None]:
-    """SQLite's errors as ours."""
+    """SQLite's errors as ours: those of the machine, and those of what lies in the file."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            raise IndexFileError(f"{name}: damaged, or not an SQLite file ({error})") from error
-        if isinstance(error, sqlite3.OperationalError):
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _OF_THE_MACHINE:
             raise StorageError(f"{name}: cannot be read or written ({error}); nothing was changed") from error
-        raise
+        raise IndexFileError(f"{name}: damaged, or not an SQLite file ({error})") from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -235,7 +235,7 @@ class SQLiteChange(SQLiteView):
         order = np.argsort(slots, kind="stable")
         numbers, within = np.divmod(slots[order], self._chunk_slots)
         starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-        rows = []
+        rows = self._missing_chunks(int(numbers.max(initial=-1)), codes) if codes is not None else []
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(slots)], strict=True):
             number = int(numbers[start])
             chunk = self._chunk(number)
@@ -252,8 +252,18 @@ class SQLiteChange(SQLiteView):
             rows.append((number, self.sequence, mask, data, checksum(number, mask, data)))
         self._connection.executemany("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?)", rows)
 
+    def _missing_chunks(self, last: int, codes: Packed) -> list[tuple[Any, ...]]:
+        """Chunks are there from the first to the last: empty ones before a new one that is further on."""
+        (there,) = self._connection.execute("SELECT coalesce(max(number), -1) FROM chunks").fetchone()
+        mask, data = bytes(self._chunk_slots // 8), bytes(self._chunk_slots * codes.shape[1])
+        return [
+            (number, self.sequence, mask, data, checksum(number, mask, data))
+            for number in range(there + 1, last)
+        ]
+
 
 def read_settings(connection: sqlite3.Connection, name: str) -> dict[str, Any]:
+    """What was fixed when the file was made."""
     row = connection.execute("SELECT settings, crc FROM state").fetchone()
     if row is None or checksum(row[0]) != row[1]:
         raise IndexFileError(f"{name}: damaged, its settings are missing or their checksum does not match")
