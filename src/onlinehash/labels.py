@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -64,7 +65,8 @@ class LabelRows:
     def to_lists(self) -> list[list[Label]]:
         """A list of labels for each row, which ``of`` reads back."""
         names = [self.vocabulary[j] for j in self.indices]
-        return [names[a:b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+        starts = self.starts.tolist()
+        return [names[a:b] for a, b in pairwise(starts)]
 
 
 def label_rows(Y: Any, n_rows: int | None = None) -> LabelRows:

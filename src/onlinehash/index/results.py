@@ -16,7 +16,7 @@ Payload: TypeAlias = dict[str, Any]
 Score = Literal["hamming", "asymmetric"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that would cost most of the time of making many
 class Item:
     """A stored item."""
 

@@ -139,7 +139,7 @@ class SQLiteView:
 
     def _item(self, row: tuple[Any, ...]) -> tuple[int, Item]:
         slot, id, payload, labels, crc = row
-        self._check(checksum(slot, typed(id), payload, labels), crc, f"the item {id!r}")
+        self._check(item_checksum(slot, id, payload, labels), crc, f"the item {id!r}")
         return slot, Item(id, json.loads(payload) if payload else None, json.loads(labels) if labels else [])
 
     def _chunk(self, number: int) -> tuple[npt.NDArray[np.bool_], Packed] | None:
@@ -165,7 +165,7 @@ class SQLiteChange(SQLiteView):
             for slot, item in zip(slots.tolist(), items, strict=True):
                 payload = None if item.payload is None else to_json(item.payload)
                 labels = to_json(item.labels) if item.labels else None
-                yield slot, item.id, payload, labels, checksum(slot, typed(item.id), payload, labels)
+                yield slot, item.id, payload, labels, item_checksum(slot, item.id, payload, labels)
 
         items = list(items)
         try:
@@ -200,11 +200,11 @@ class SQLiteChange(SQLiteView):
             _, id, payload, before, crc = self._connection.execute(
                 "SELECT * FROM items WHERE slot = ?", (slot,)
             ).fetchone()
-            self._check(checksum(slot, typed(id), payload, before), crc, f"the item {id!r}")
+            self._check(item_checksum(slot, id, payload, before), crc, f"the item {id!r}")
             text = to_json(of_slot) if of_slot else None
             self._connection.execute(
                 "UPDATE items SET labels = ?, crc = ? WHERE slot = ?",
-                (text, checksum(slot, typed(id), payload, text), slot),
+                (text, item_checksum(slot, id, payload, text), slot),
             )
 
     def put_model(self, model: Model) -> None:
@@ -278,6 +278,12 @@ def checksum(*parts: Any) -> int:
         data = part if isinstance(part, bytes) else b"" if part is None else str(part).encode()
         total = crc32(b"\0", crc32(data, total))
     return total
+
+
+def item_checksum(slot: int, id: Id, payload: str | None, labels: str | None) -> int:
+    """``checksum(slot, typed(id), payload, labels)``, several times as fast: there are many items."""
+    kind = "s" if isinstance(id, str) else "i"
+    return crc32(f"{slot}\0{kind}{id}\0{payload or ''}\0{labels or ''}\0".encode())
 
 
 def typed(value: Id) -> str:
