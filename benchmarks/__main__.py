@@ -23,13 +23,16 @@ from rich.table import Table
 
 from benchmarks.rows import Row
 
-NAMES = ("start", "learn", "refresh", "scan", "rank", "quality", "defaults")
+NAMES = ("start", "learn", "refresh", "scan", "rank", "quality", "index", "defaults", "large")
+BY_NAME = ("defaults", "large")  # long: only where they are named
 
 
 def main() -> int:
-    """Run the benchmarks that are named, all but ``defaults`` if none is."""
+    """Run the benchmarks that are named, all but those in ``BY_NAME`` if none is."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *NAMES], help="default: all but defaults")
+    parser.add_argument(
+        "names", nargs="*", choices=[[], *NAMES], help=f"default: all but {' and '.join(BY_NAME)}"
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all?")
     parser.add_argument("--json", type=Path, default=Path("results/bench.json"), help="where rows go")
     arguments = parser.parse_args()
@@ -39,7 +42,7 @@ def main() -> int:
     console.print(", ".join(f"{name} {value}" for name, value in head.items()))
     found: dict[str, Any] = json.loads(arguments.json.read_text()) if arguments.json.exists() else {}
     missed = False
-    for name in arguments.names or NAMES[:-1]:
+    for name in arguments.names or [name for name in NAMES if name not in BY_NAME]:
         measure: Callable[[bool], Iterator[Row]] = import_module(f"benchmarks.{name}").rows
         table = Table(title=name, title_justify="left")
         for column in ("what", "case", "ours", "peer", "against", "ratio", "goal", ""):

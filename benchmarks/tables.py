@@ -33,6 +33,13 @@ ABOUT = {
         "photographs carry `person`; `no-person`: without that label; `tags`: 82 words of captions. "
         "The bound regresses targets on all raw features and hashes both sides anew."
     ),
+    "index": (
+        "The index in files on a local disk, random codes unless photographs are named. *Under "
+        "searches*: one thread asks single queries without a pause while another learns without a "
+        "pause. *Memory an item* is what a new process grows by when it opens the file; ids and "
+        "payloads stay on disk. The asymmetric score is the default."
+    ),
+    "large": "100 million items in one index on one machine.",
     "defaults": (
         "What decided OHWEU's defaults: mAP on 1,000 validation queries, never on the queries above, "
         "mean of two splits; the first row is the defaults, the others are differences to it."

@@ -29,7 +29,7 @@ def test_the_demo_shows_that_it_learns() -> None:
 @pytest.mark.slow
 def test_benchmarks_run(tmp_path: Path) -> None:
     target = tmp_path / "bench.json"
-    names = ("start", "learn", "refresh", "scan", "rank", "quality", "defaults")
+    names = ("start", "learn", "refresh", "scan", "rank", "quality", "index", "defaults", "large")
     run("-m", "benchmarks", *names, "--quick", "--json", str(target))
     found = json.loads(target.read_text())
     assert set(found) == set(names)

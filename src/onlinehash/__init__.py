@@ -20,6 +20,11 @@ __all__ = [
     "OSH",
     "DataFileError",
     "HammingRanking",
+    "Hits",
+    "Index",
+    "IndexClosedError",
+    "IndexFileError",
+    "IndexLockedError",
     "InvalidInputError",
     "InvalidParameterError",
     "MIHash",
@@ -28,7 +33,11 @@ __all__ = [
     "NotInitializedError",
     "OSupH",
     "OnlineHashError",
+    "ReadOnlyError",
+    "StorageError",
     "Triggered",
+    "UnknownIdError",
+    "check",
     "check_hasher",
     "mean_average_precision",
     "nearest",
@@ -37,12 +46,18 @@ __all__ = [
 if TYPE_CHECKING:
     from onlinehash.checks import check_hasher as check_hasher
     from onlinehash.errors import DataFileError as DataFileError
+    from onlinehash.errors import IndexClosedError as IndexClosedError
+    from onlinehash.errors import IndexFileError as IndexFileError
+    from onlinehash.errors import IndexLockedError as IndexLockedError
     from onlinehash.errors import InvalidInputError as InvalidInputError
     from onlinehash.errors import InvalidParameterError as InvalidParameterError
     from onlinehash.errors import MissingExtraError as MissingExtraError
     from onlinehash.errors import ModelFileError as ModelFileError
     from onlinehash.errors import NotInitializedError as NotInitializedError
     from onlinehash.errors import OnlineHashError as OnlineHashError
+    from onlinehash.errors import ReadOnlyError as ReadOnlyError
+    from onlinehash.errors import StorageError as StorageError
+    from onlinehash.errors import UnknownIdError as UnknownIdError
     from onlinehash.hashers.bsodh import BSODH as BSODH
     from onlinehash.hashers.itq import ITQ as ITQ
     from onlinehash.hashers.lsh import LSH as LSH
@@ -52,6 +67,9 @@ if TYPE_CHECKING:
     from onlinehash.hashers.osh import OSH as OSH
     from onlinehash.hashers.osuph import OSupH as OSupH
     from onlinehash.hashers.trigger import Triggered as Triggered
+    from onlinehash.index.check import check as check
+    from onlinehash.index.index import Index as Index
+    from onlinehash.index.results import Hits as Hits
     from onlinehash.kernels.scan import nearest as nearest
     from onlinehash.metrics import HammingRanking as HammingRanking
     from onlinehash.metrics import mean_average_precision as mean_average_precision
@@ -69,6 +87,9 @@ _HOMES = {
     "hashers.osh": ("OSH",),
     "hashers.osuph": ("OSupH",),
     "hashers.trigger": ("Triggered",),
+    "index.check": ("check",),
+    "index.index": ("Index",),
+    "index.results": ("Hits",),
     "kernels.scan": ("nearest",),
     "metrics": ("HammingRanking", "mean_average_precision"),
 }

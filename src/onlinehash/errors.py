@@ -10,7 +10,13 @@ OnlineHashError
 │                          (also a ValueError)
 ├── DataFileError          a file of features, labels or annotations that is missing, truncated,
 │                          foreign, or does not say what was asked of it (also a ValueError)
-└── MissingExtraError      a part of the ecosystem that is not installed (also an ImportError)
+├── MissingExtraError      a part of the ecosystem that is not installed (also an ImportError)
+├── UnknownIdError         an id that is not in the index (also a KeyError)
+├── IndexFileError         an index file that is foreign, damaged or newer (also a ValueError)
+├── IndexLockedError       a second writer on an index file
+├── IndexClosedError       an index that is closed, or was opened before a fork
+├── ReadOnlyError          a change to an index that was opened for reading
+└── StorageError           the disk is full or fails; the index is as it was (also an OSError)
 """
 
 from __future__ import annotations
@@ -44,3 +50,30 @@ class DataFileError(OnlineHashError, ValueError):
 
 class MissingExtraError(OnlineHashError, ImportError):
     """A package is needed that comes with one of the extras of onlinehash. It names the extra."""
+
+
+class UnknownIdError(OnlineHashError, KeyError):
+    """An id is not in the index; nothing was changed."""
+
+    def __str__(self) -> str:  # a KeyError would show the sentence in quotation marks
+        return str(self.args[0])
+
+
+class IndexFileError(OnlineHashError, ValueError):
+    """An index file cannot be served: not an index, damaged, or from a newer version."""
+
+
+class IndexLockedError(OnlineHashError):
+    """An index file is open for writing already; it can be opened for reading."""
+
+
+class IndexClosedError(OnlineHashError):
+    """An index was used after it was closed, or in a process that forked from its own."""
+
+
+class ReadOnlyError(OnlineHashError):
+    """A change was asked of an index that was opened for reading."""
+
+
+class StorageError(OnlineHashError, OSError):
+    """The disk is full or fails. The change was rolled back; the index is open and as it was."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,10 +46,6 @@ class LabelRows:
         starts = self.starts[first : max(first, last) + 1]
         return LabelRows(self.vocabulary, self.indices[starts[0] : starts[-1]], starts - starts[0])
 
-    def to_sets(self) -> list[set[Label]]:
-        """A set of labels for each row, a form that ``label_rows`` never takes for another."""
-        return [set(row) for row in self.to_lists()]
-
     def take(self, rows: npt.NDArray[np.int64]) -> LabelRows:
         """The rows that are numbered, in that order."""
         counts = np.diff(self.starts)[rows]
@@ -74,10 +71,22 @@ class LabelRows:
         """Which rows have a label."""
         return np.diff(self.starts) > 0
 
+    @classmethod
+    def of(cls, rows: Iterable[Iterable[Any]]) -> LabelRows:
+        """From a collection of labels for each row, whatever these labels are."""
+        number: dict[Label, int] = {}
+        indices: list[int] = []
+        starts = [0]
+        for labels in rows:
+            indices.extend({number.setdefault(_label(label), len(number)): None for label in labels})
+            starts.append(len(indices))
+        return cls(tuple(number), np.array(indices, np.int64), np.array(starts, np.int64))
+
     def to_lists(self) -> list[list[Label]]:
-        """A list of labels for each row."""
+        """A list of labels for each row, which ``of`` reads back."""
         names = [self.vocabulary[j] for j in self.indices]
-        return [names[a:b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+        starts = self.starts.tolist()
+        return [names[a:b] for a, b in pairwise(starts)]
 
 
 def label_rows(Y: Any, n_rows: int | None = None) -> LabelRows:
@@ -86,10 +95,10 @@ def label_rows(Y: Any, n_rows: int | None = None) -> LabelRows:
     >>> label_rows([{"cat"}, {"dog", "cat"}, []]).labelled
     array([ True,  True, False])
     """
-    if Y is None:
-        rows = LabelRows((), np.empty(0, np.int64), np.zeros((n_rows or 0) + 1, np.int64))
-    elif isinstance(Y, LabelRows):
+    if isinstance(Y, LabelRows):
         rows = Y
+    elif Y is None:
+        rows = LabelRows((), np.empty(0, np.int64), np.zeros((n_rows or 0) + 1, np.int64))
     elif hasattr(Y, "toarray"):
         rows = _multi_hot(Y.toarray())
     elif isinstance(Y, (str, bytes, dict)) or not (isinstance(Y, Sequence) or hasattr(Y, "__array__")):
@@ -156,15 +165,7 @@ def _sequence(rows: Sequence[Any]) -> LabelRows:
             "Y: lists of equally many 0 and 1 may be multi-hot (pass np.asarray(Y), bool if it has one "
             f"column) or collections of the labels 0 and 1 (pass sets); {FORMS}"
         )
-    number: dict[Label, int] = {}
-    indices: list[int] = []
-    starts = [0]
-    for row in rows:
-        labels: Iterable[Any] = () if row is None else row if _is_collection(row) else (row,)
-        of_row = {number.setdefault(_label(label), len(number)): None for label in labels}
-        indices.extend(of_row)
-        starts.append(len(indices))
-    return LabelRows(tuple(number), np.array(indices, np.int64), np.array(starts, np.int64))
+    return LabelRows.of(() if row is None else row if _is_collection(row) else (row,) for row in rows)
 
 
 def _is_collection(row: Any) -> bool:

@@ -48,6 +48,12 @@ class LabelCodes:
         """Take back labels and their rows as they were saved."""
         self._rows = dict(zip(labels, L, strict=True))
 
+    def copy(self) -> LabelCodes:
+        """The same labels and rows, to which others may be added apart."""
+        twin = LabelCodes(self.n_bits, self.seed)
+        twin._rows = dict(self._rows)
+        return twin
+
     def targets(self, rows: LabelRows) -> npt.NDArray[np.float32]:
         """The target codes (n, n_bits) of ±1; a row without a label gets sgn(0) = +1."""
         L = np.zeros((len(rows.vocabulary), self.n_bits))

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -68,3 +71,16 @@ def test_wrong_shapes_are_refused() -> None:
         refresh_codes(allocate_words(64, 5), tables, 64, out=allocate_words(65, 5))
     with pytest.raises(InvalidInputError, match="6 codes"):
         refresh_codes(allocate_words(64, 5), tables, 64, out=allocate_words(64, 6))
+
+
+def test_the_first_call_of_a_process_from_the_cache() -> None:
+    """Memory that the kernel works in must live as long as it works: a fresh heap shows if it does not."""
+    code = (
+        "import numpy as np\n"
+        "from onlinehash.codes import allocate_words\n"
+        "from onlinehash.kernels.refresh import lookup_tables, refresh_codes\n"
+        "tables = lookup_tables(np.ones((64, 64), np.float32))\n"
+        "assert (refresh_codes(allocate_words(64, 50_000), tables, 64, threads=1) == 0).all()\n"
+    )
+    for _ in range(2):  # the first may compile, and so leave other memory behind
+        subprocess.run([sys.executable, "-c", code], check=True)

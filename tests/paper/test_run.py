@@ -38,7 +38,8 @@ class Counting:
         width, power = (1 if ours else job.protocol.get("width", 1)), (1 if ours else 2)
         return {
             "mAP": 1 - order / 10 + 0.001 * len(str(job.parameters)), "mAP, symmetric": 0.1, "n": 100,
-            "dim": 4, "seconds": 10.0 + order, "measured whole": True, "rows": 5, "seconds an item": 1e-6 * width,
+            "dim": 4, "seconds": 10.0 + order, "measured whole": 1,
+            "rows": 5, "seconds an item": 1e-6 * width,
             "accumulated": [{"n": n, "total": n**power * 1e-3} for n in (1000, 2000)],
             "learning": 1.0, "refresh": 1.0, "state bytes": 5, "bytes an item": 2,
             "curve": [{"n": n, "mAP": 0.5, "mAP, new queries on old codes": 0.4} for n in (1, 2)],

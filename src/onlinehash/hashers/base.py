@@ -120,24 +120,38 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write all that has been learnt to one file (``hashers/model_file.py``)."""
-        self._check_initialized()
-        arrays, learnt = self._state()
-        arrays = {"centre": self.features_.centre, **arrays}
-        parameters = self.get_params(deep=False)
-        if not isinstance(parameters.get("centre", True), bool):
-            parameters["centre"] = True  # the array itself is in ``arrays``
-        if not isinstance(parameters["random_state"], (int, np.integer)):
-            parameters["random_state"] = self.seed_
-        content = {
-            "parameters": {name: _plain(value) for name, value in parameters.items()},
-            "learnt": {"seed": self.seed_, "n_seen": self.n_seen_, **learnt},
-        }
-        model_file.write(path, type(self).__name__, arrays, content)
+        model_file.write(path, type(self).__name__, *self.state())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a hasher that ``save`` has written; it encodes and learns on as if never gone."""
-        arrays, content = model_file.read(path, cls.__name__)
+        return cls.from_state(*model_file.read(path, cls.__name__))
+
+    def state(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        """All that has been learnt: arrays, and what JSON can hold."""
+        self._check_initialized()
+        arrays, learnt = self._state()
+        arrays = {"centre": self.features_.centre, **arrays}
+        parameters = self.plain_parameters()
+        if not isinstance(parameters.get("centre", True), bool):
+            parameters["centre"] = True  # the array itself is in ``arrays``
+        return arrays, {
+            "parameters": parameters,
+            "learnt": {"seed": self.seed_, "n_seen": self.n_seen_, **learnt},
+        }
+
+    def plain_parameters(self) -> dict[str, Any]:
+        """The parameters as JSON can hold them; ``random_state`` as the number that it came to."""
+        parameters = self.get_params(deep=False)
+        if not isinstance(parameters.get("centre", True), bool):
+            parameters["centre"] = np.asarray(parameters["centre"], np.float32).tolist()
+        if not isinstance(parameters["random_state"], (int, np.integer)):
+            parameters["random_state"] = getattr(self, "seed_", None) or _seed(self.random_state)
+        return {name: _plain(value) for name, value in parameters.items()}
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, npt.NDArray[Any]], content: dict[str, Any]) -> Self:
+        """The hasher that ``state`` describes."""
         hasher = cls(**content["parameters"])
         learnt = content["learnt"]
         hasher._begin()

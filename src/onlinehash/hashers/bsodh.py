@@ -24,7 +24,7 @@ from onlinehash.hashers.base import Floats, check_int, check_positive
 from onlinehash.hashers.chunked import ChunkedHasher
 from onlinehash.hashers.lsh import random_directions
 from onlinehash.kernels.hash import sign_of_product
-from onlinehash.labels import Label, LabelRows, label_rows, shared_label_masks
+from onlinehash.labels import Label, LabelRows, shared_label_masks
 
 LabelSet = tuple[Label, ...]
 Reals = npt.NDArray[Any]
@@ -157,7 +157,7 @@ class Past:
 
     def similar(self, labels: LabelRows) -> npt.NDArray[np.bool_]:
         """Which rows share a label with which sets: (n, U)."""
-        mine, theirs = shared_label_masks(label_rows([set(names) for names in self.sets]), labels)
+        mine, theirs = shared_label_masks(LabelRows.of(self.sets), labels)
         similar = np.empty((len(theirs), len(mine)), bool)
         for start in range(0, len(theirs), _BLOCK):
             of = slice(start, start + _BLOCK)

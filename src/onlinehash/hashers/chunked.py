@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onlinehash.hashers.base import Floats, OnlineHasher, check_int
-from onlinehash.labels import LabelRows, label_rows
+from onlinehash.labels import LabelRows
 
 
 class ChunkedHasher(OnlineHasher):
@@ -35,7 +35,7 @@ class ChunkedHasher(OnlineHasher):
         """Learn from the rows that wait now, as a chunk of its own: the stream has ended, or pauses."""
         if self._n_waiting:
             lists = [row for labels in self._waiting_labels for row in labels.to_lists()]
-            self._learn_chunk(self.features_(self._waiting[: self._n_waiting]), _of_lists(lists))
+            self._learn_chunk(self.features_(self._waiting[: self._n_waiting]), LabelRows.of(lists))
             self._n_waiting, self._waiting_labels = 0, []
         return self
 
@@ -74,8 +74,4 @@ class ChunkedHasher(OnlineHasher):
         self._waiting = np.zeros((self.chunk_size, waiting.shape[1]), np.float32)
         self._waiting[: len(waiting)] = waiting
         self._n_waiting = len(waiting)
-        self._waiting_labels = [_of_lists(learnt["waiting_labels"])]
-
-
-def _of_lists(lists: list[list[Any]]) -> LabelRows:
-    return label_rows([set(row) for row in lists])  # sets: lists of 0 and 1 might be multi-hot
+        self._waiting_labels = [LabelRows.of(learnt["waiting_labels"])]

@@ -19,7 +19,7 @@ from onlinehash.hashers.lsh import random_directions
 from onlinehash.hashers.reservoir import Reservoir
 from onlinehash.kernels.hash import sign_of_product
 from onlinehash.kernels.mutual import Rule, learn_mutual, learn_mutual_numpy
-from onlinehash.labels import Label, LabelRows, label_rows, shared_label_masks
+from onlinehash.labels import Label, LabelRows, shared_label_masks
 
 
 class MIHash(ChunkedHasher):
@@ -89,7 +89,7 @@ class MIHash(ChunkedHasher):
     def _learn_chunk(self, Z: Floats, labels: LabelRows) -> None:
         reservoir = self.reservoir_
         empty: list[list[Label]] = [[]] * (len(reservoir.rows) - reservoir.filled)
-        kept = label_rows([set(row) for row in [*reservoir.labels, *empty]])
+        kept = LabelRows.of([*reservoir.labels, *empty])
         reservoir_masks, masks = shared_label_masks(kept, labels)
         rule = Rule(self.sharpness, self.step, min(self.bins, self.n_bits), self.gradient == "released")
         filled, slots = reservoir.filled, reservoir.slots_for(len(Z))

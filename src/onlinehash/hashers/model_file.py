@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from onlinehash.errors import ModelFileError
 
@@ -34,9 +34,8 @@ _FORMAT = "onlinehash"
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-def write(path: str | os.PathLike[str], hasher: str, arrays: Arrays, content: dict[str, Any]) -> None:
-    """Write a model file, whole or not at all."""
-    path = Path(path)
+def to_bytes(hasher: str, arrays: Arrays, content: dict[str, Any]) -> bytes:
+    """The bytes of a model file."""
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     text = json.dumps(content)
     metadata = {
@@ -46,9 +45,17 @@ def write(path: str | os.PathLike[str], hasher: str, arrays: Arrays, content: di
         "content": text,
         "checksum": _checksum(arrays, text),
     }
+    data: bytes = save(dict(arrays), metadata)
+    return data
+
+
+def write(path: str | os.PathLike[str], hasher: str, arrays: Arrays, content: dict[str, Any]) -> None:
+    """Write a model file, whole or not at all."""
+    path = Path(path)
+    data = to_bytes(hasher, arrays, content)
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
-            file.write(save(dict(arrays), metadata))
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
             os.replace(file.name, path)
@@ -62,25 +69,29 @@ def read(path: str | os.PathLike[str], hasher: str) -> tuple[dict[str, npt.NDArr
     path = Path(path)
     if not path.is_file():
         raise ModelFileError(f"{path}: there is no such file")
+    return from_bytes(path.read_bytes(), hasher, str(path))
+
+
+def from_bytes(data: bytes, hasher: str, name: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+    """As ``read``, from bytes; ``name`` is what errors call them."""
     try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("format") != _FORMAT:
-                raise ModelFileError(f"{path}: a safetensors file, but not one of onlinehash")
-            version = metadata.get("version", "")
-            if not version.isdecimal() or int(version) > VERSION:
-                raise ModelFileError(
-                    f"{path}: written in version {version!r} of the format; "
-                    f"this onlinehash reads up to {VERSION}"
-                )
-            if metadata.get("hasher") != hasher:
-                raise ModelFileError(f"{path}: holds a {metadata.get('hasher')}, expected a {hasher}")
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
-        raise ModelFileError(f"{path}: truncated, or not a safetensors file ({error})") from error
+        arrays = load(data)
+        size = int.from_bytes(data[:8], "little")  # as safetensors begins: the length of its JSON header
+        metadata = json.loads(data[8 : 8 + size]).get("__metadata__", {})
+    except (SafetensorError, ValueError) as error:
+        raise ModelFileError(f"{name}: truncated, or not a safetensors file ({error})") from error
+    if metadata.get("format") != _FORMAT:
+        raise ModelFileError(f"{name}: a safetensors file, but not one of onlinehash")
+    version = metadata.get("version", "")
+    if not version.isdecimal() or int(version) > VERSION:
+        raise ModelFileError(
+            f"{name}: written in version {version!r} of the format; this onlinehash reads up to {VERSION}"
+        )
+    if metadata.get("hasher") != hasher:
+        raise ModelFileError(f"{name}: holds a {metadata.get('hasher')}, expected a {hasher}")
     text = metadata.get("content", "")
     if metadata.get("checksum") != _checksum(arrays, text):
-        raise ModelFileError(f"{path}: damaged, its checksum does not match")
+        raise ModelFileError(f"{name}: damaged, its checksum does not match")
     content: dict[str, Any] = json.loads(text)
     return arrays, content
 

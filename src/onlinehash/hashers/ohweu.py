@@ -10,6 +10,7 @@ P and R follow the passive-aggressive rule towards g* (Eq. 13, 14 and 29: ``kern
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -29,11 +30,12 @@ from onlinehash.hashers.lsh import random_directions
 from onlinehash.kernels.hash import sign_of_product
 from onlinehash.kernels.learn import RULES, Learner, Rule
 from onlinehash.kernels.refresh import lookup_tables, refresh_codes, refresh_numpy
-from onlinehash.labels import LabelRows
+from onlinehash.labels import LabelRows, label_rows
 from onlinehash.targets import LabelCodes
 
 _AUTO_BASE_BITS = 512
 _START = 1  # which of the seed's streams of random numbers P and R start from
+_SLICE = 1024  # codes that are unpacked at once, to bound memory
 _FEW = 32  # codes below which the lookup tables cost more than they save
 
 
@@ -136,6 +138,44 @@ class OHWEU(OnlineHasher):
         """Query codes: sgn(Rᵀz), or those of ``encode`` where ``symmetric``."""
         return self.encode(X) if symmetric else super().encode_query(X)
 
+    def project_query(self, X: Any) -> Floats:
+        """Rᵀz (n, n_bits): what ``encode_query`` takes the signs of, for a finer order of neighbours."""
+        self._check_initialized()
+        scores: Floats = self.features_(self._check_X(X)) @ self.R_
+        return scores
+
+    def learn_codes(self, H: Packed, Y: Any, X: Any = None) -> Self:
+        """Learn from labelled items by their base codes: P, and R too where X, their features, is given."""
+        self._check_initialized()
+        H = check_packed(H, self.base_bits_, "base codes")
+        labels = label_rows(Y, len(H))
+        X = None if X is None else self._check_X(X)
+        labelled = np.flatnonzero(labels.labelled)
+        targets = self.label_codes_.targets(labels)
+        for start in range(0, len(labelled), _SLICE):
+            of = labelled[start : start + _SLICE]
+            if X is not None:
+                self._R.learn(self.features_(X[of]), targets[of])
+            self._P.learn(packed_to_signs(H[of], self.base_bits_).astype(np.float32), targets[of])
+        return self
+
+    def copy(self) -> Self:
+        """An independent hasher that goes on from here; what never changes is shared."""
+        self._check_initialized()
+        twin = copy(self)
+        twin._P, twin._R = self._P.copy(), self._R.copy()
+        twin.label_codes_ = self.label_codes_.copy()
+        return twin
+
+    def progress(self) -> dict[str, tuple[float, float]]:
+        """For P and R the share of wrong bits and the mean hinge loss a bit, before each step."""
+        return {name: learner.progress() for name, learner in (("P", self._P), ("R", self._R))}
+
+    @property
+    def n_learnt_(self) -> int:
+        """Labelled rows that P has learnt from."""
+        return self._P.seen
+
     @property
     def P_(self) -> Floats:
         """(base_bits, n_bits): the projection of stored codes that is in use."""
@@ -188,7 +228,8 @@ class OHWEU(OnlineHasher):
         arrays = {"W": self.W_, "b": self.b_, "L": self.label_codes_.L}
         for name, learner in (("P", self._P), ("R", self._R)):
             arrays |= {f"{name}.{part}": array for part, array in learner.arrays().items()}
-        return arrays, {"labels": self.label_codes_.labels, "seen": self._P.seen}
+        seen = {"P": self._P.seen, "R": self._R.seen}
+        return arrays, {"labels": self.label_codes_.labels, "seen": seen}
 
     def _restore(self, arrays: dict[str, Any], learnt: dict[str, Any]) -> None:
         self.W_, self.b_ = arrays["W"], arrays["b"]
@@ -197,7 +238,7 @@ class OHWEU(OnlineHasher):
         self.label_codes_.restore(learnt["labels"], arrays["L"])
         for name, C in (("P", self.C_P), ("R", self.C_R)):
             parts = {key[2:]: array for key, array in arrays.items() if key.startswith(f"{name}.")}
-            learner = Learner(C=C, rule=self.rule, seen=learnt["seen"], **{"mean": None, **parts})
+            learner = Learner(C=C, rule=self.rule, seen=learnt["seen"][name], **{"mean": None, **parts})
             setattr(self, f"_{name}", learner)
 
     def _base_bits(self, n_init: int, width: int) -> int:

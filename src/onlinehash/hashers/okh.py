@@ -16,7 +16,7 @@ from onlinehash.hashers.base import Floats, OnlineHasher, check_positive
 from onlinehash.hashers.lsh import random_directions
 from onlinehash.kernels.hash import sign_of_product
 from onlinehash.kernels.pairs import learn_pairs
-from onlinehash.labels import Label, LabelRows, label_rows, shared_label_masks
+from onlinehash.labels import Label, LabelRows, shared_label_masks
 
 
 class OKH(OnlineHasher):
@@ -91,7 +91,7 @@ class OKH(OnlineHasher):
         pairs = len(Z) // 2
         self._odd = Z[2 * pairs :].copy()
         self._odd_labels = lists[-1] if len(self._odd) else []
-        (masks,) = shared_label_masks(label_rows([set(row) for row in lists]))
+        (masks,) = shared_label_masks(LabelRows.of(lists))
         alike = (masks[0 : 2 * pairs : 2] & masks[1 : 2 * pairs : 2]).any(axis=1)
         learn_pairs(self.W_, self._kernel(Z[: 2 * pairs]), alike, self.C, self.alpha, self.beta)
 

@@ -19,7 +19,7 @@ from onlinehash.codes import Bits, Packed, packed_to_bits, packed_to_words
 from onlinehash.errors import InvalidParameterError, NotInitializedError
 from onlinehash.hashers.base import OnlineHasher, check_int
 from onlinehash.hashers.reservoir import Reservoir
-from onlinehash.labels import LabelRows, label_rows, shared_label_masks
+from onlinehash.labels import LabelRows, shared_label_masks
 
 
 class Triggered(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -73,7 +73,7 @@ class Triggered(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         while start < len(rows):
             stop = min(len(rows), start + self.every - self.n_seen_ % self.every)
             self._keep(rows[start:stop], labels[start:stop])
-            self.hasher_.partial_fit(rows[start:stop], labels[start:stop].to_sets())
+            self.hasher_.partial_fit(rows[start:stop], labels[start:stop])
             start = stop
             if self.n_seen_ % self.every == 0 or not self.initialized_:
                 self._look()
@@ -156,7 +156,7 @@ class Triggered(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         new, old = self.hasher_.encode(rows), self.snapshot_.encode(rows)
         if (new == old).all():
             return 0.0
-        (masks,) = shared_label_masks(label_rows([set(names) for names in reservoir.labels]))
+        (masks,) = shared_label_masks(LabelRows.of(reservoir.labels))
         return mutual_information(new, masks, self.n_bits) - mutual_information(old, masks, self.n_bits)
 
     def _snapshot(self) -> OnlineHasher:

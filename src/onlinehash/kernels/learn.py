@@ -17,6 +17,7 @@ their sum is n M₀ + Zᵀ(w∘a), where w_j is how many of the span's iterates 
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -55,6 +56,15 @@ class Learner:
         n_bits = M.shape[1]
         mean = M.copy() if averaged else None
         return cls(M, C, rule, mean, np.zeros(n_bits, np.int64), np.zeros(n_bits))
+
+    def copy(self) -> Learner:
+        """An independent learner that goes on from here."""
+        return deepcopy(self)
+
+    def progress(self) -> tuple[float, float]:
+        """The share of mistakes and the mean loss, over all bits of all samples; NaN before any."""
+        bits = self.seen * self.M.shape[1] or np.nan
+        return float(self.mistakes.sum() / bits), float(self.losses.sum() / bits)
 
     @property
     def projection(self) -> Floats:

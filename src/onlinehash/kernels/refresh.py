@@ -40,7 +40,9 @@ def refresh_codes(
     halves = -(-n_bits // _SUMS)
 
     def work(part: int, first: int, last: int) -> None:
-        _refresh(*addresses, base.shape[0], halves, out.shape[0], first, last)
+        # allocated here: numba would let go of memory of which only the address is still in use
+        sums = aligned_empty((min(_BLOCK, last - first), _SUMS), np.float32)
+        _refresh(*addresses, sums.ctypes.data, base.shape[0], halves, out.shape[0], first, last)
 
     parts = min(threads or n_cores(), max(1, n // _FEW))
     in_parts(work, n, parts)
@@ -86,11 +88,9 @@ def _fill(rows: Floats, tables: Floats) -> None:
 
 @njit(nogil=True, cache=True)
 def _refresh(
-    tables: int, base: int, base_stride: int, out: int, out_stride: int,
+    tables: int, base: int, base_stride: int, out: int, out_stride: int, sums: int,
     base_words: int, halves: int, out_words: int, first: int, last: int,
 ) -> None:  # fmt: skip
-    memory = np.empty(min(_BLOCK, last - first) * _SUMS + 16, np.float32)
-    sums = (memory.ctypes.data + 63) // 64 * 64
     word_table = 8 * 256 * 4 * _SUMS
     for start in range(first, last, _BLOCK):
         stop = min(start + _BLOCK, last)

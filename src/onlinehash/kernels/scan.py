@@ -11,6 +11,7 @@ the limit, and a buffer of 2k candidates is thinned out whenever it is full.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,15 +33,35 @@ _FEW = 1 << 18  # words to compare below which a second thread costs more than i
 _BUFFER_BYTES = 1 << 28  # memory for the candidates of the queries that are scanned together
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Mask:
+    """Which slots may be found, in the form that the scan reads: made once, used by many searches."""
+
+    closed: npt.NDArray[np.uint8]  # (n,), 1 for a slot that is passed over
+    n_open: int
+
+    @classmethod
+    def of(cls, allowed: Any, n: int) -> Mask:
+        """From a bool array over ``n`` slots."""
+        mask = np.asarray(allowed)
+        if mask.dtype != bool or mask.shape != (n,):
+            raise InvalidInputError(
+                f"allowed: expected a bool array of shape ({n},), one for each slot; "
+                f"got {mask.dtype} of shape {mask.shape}"
+            )
+        return cls(np.ascontiguousarray(~mask).view(np.uint8), int(np.count_nonzero(mask)))
+
+
 def nearest(
     words: Words, queries: Packed, k: int, n_bits: int, *,
-    allowed: npt.NDArray[np.bool_] | None = None, threads: int | None = None,
+    allowed: npt.NDArray[np.bool_] | Mask | None = None, threads: int | None = None,
 ) -> tuple[Slots, Distances]:  # fmt: skip
     """The k nearest slots of each query: (slots, distances), each of shape (queries, found).
 
     ``words`` are word-major, perhaps a view into larger memory; ``queries`` are packed. ``found``
     is k, or the number of (allowed) slots where that is less; it never differs between queries.
-    Nearest first, the lower slot first among equals. ``allowed`` is a mask over the slots.
+    Nearest first, the lower slot first among equals. ``allowed`` is a mask over the slots, a bool
+    array or a ``Mask``.
     """
     words = check_words(words, n_bits)
     rows = np.ascontiguousarray(packed_to_words(check_packed(queries, n_bits, "queries"), n_bits).T)
@@ -49,8 +70,8 @@ def nearest(
         raise InvalidParameterError(f"k must be an int of 1 or more, got {k!r}")
     closed, found = None, min(int(k), n)
     if allowed is not None:
-        closed = _closed(allowed, n)
-        found = min(found, n - int(np.count_nonzero(closed)))
+        mask = allowed if isinstance(allowed, Mask) else Mask.of(allowed, n)
+        closed, found = mask.closed, min(found, mask.n_open)
     slots = np.empty((len(rows), found), np.int64)
     distances = np.empty((len(rows), found), np.int32)
     if found:
@@ -201,13 +222,3 @@ def nearest_numpy(
     distances = distances[:, open_slots]
     order = np.argsort(distances, axis=1, kind="stable")[:, :k]
     return open_slots[order], np.take_along_axis(distances, order, axis=1)
-
-
-def _closed(allowed: Any, n: int) -> npt.NDArray[np.uint8]:
-    mask = np.asarray(allowed)
-    if mask.dtype != bool or mask.shape != (n,):
-        raise InvalidInputError(
-            f"allowed: expected a bool array of shape ({n},), one for each slot; "
-            f"got {mask.dtype} of shape {mask.shape}"
-        )
-    return np.ascontiguousarray(~mask).view(np.uint8)
