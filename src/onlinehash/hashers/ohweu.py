@@ -33,7 +33,7 @@ LearnerName = Literal["ridge", "pa"]
 
 LEARNERS: tuple[LearnerName, ...] = ("ridge", "pa")
 _AUTO_BASE_BITS = 512
-_MOST_INPUTS = 9216  # of a ridge's P: its sums are as many numbers squared, 340 MB of them
+_MOST_INPUTS = 8192  # of a ridge's P: its sums are as many numbers squared, 256 MiB of them
 _START = 1  # which of the seed's streams of random numbers P and R start from
 _FEW = 32  # codes below which the lookup tables cost more than they save
 

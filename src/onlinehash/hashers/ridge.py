@@ -66,7 +66,7 @@ class Ridge:
     def solution(self) -> Floats:
         """M (n_inputs, n_bits)."""
         if not self._solved:
-            self._solution[...] = self._solve() if self.seen else self.prior
+            self._solution = self._solve() if self.seen else self.prior
             self._solved = True
         return self._solution
 
@@ -97,14 +97,13 @@ class Ridge:
         gram[np.tri(n, dtype=bool)] = arrays["gram"]
         return cls(gram, arrays["cross"], arrays["penalty"], arrays["prior"], seen)
 
-    def _solve(self) -> npt.NDArray[np.float64]:
+    def _solve(self) -> Floats:
         fading = _WEIGHT / (_ROWS_TO_FADE + self.seen)
         G = self.gram.astype(np.float64).T  # in Fortran's order, so that LAPACK works in place
         np.einsum("ff->f", G)[:] += self.penalty
         right = self.cross + (fading * self.penalty)[:, None] * self.prior
         factor = cho_factor(G, overwrite_a=True, check_finite=False)
-        solution: npt.NDArray[np.float64] = cho_solve(factor, right, overwrite_b=True, check_finite=False)
-        return solution
+        return np.ascontiguousarray(cho_solve(factor, right, check_finite=False), np.float32)
 
 
 @dataclass(slots=True)
@@ -209,13 +208,16 @@ class FeatureRidge:
     @property
     def projection(self) -> Floats:
         """R (features, n_bits)."""
-        R = self.sums.solution()[:-1]
-        return R if self.directions is None else self.directions @ R
+        R: Floats = self.sums.solution()[:-1]
+        if self.directions is not None:
+            R = self.directions @ R
+        return R
 
     @property
     def offset(self) -> Floats:
         """c (n_bits,) of g_q = sgn(Rᵀz + c)."""
-        return np.float32(self.constant) * self.sums.solution()[-1]
+        c: Floats = np.float32(self.constant) * self.sums.solution()[-1]
+        return c
 
 
 def principal_first(sample: Floats, n: int, seed: int) -> Floats:

@@ -52,9 +52,10 @@ def refresh_codes(
 def lookup_tables(P: Floats, base_bits: int | None = None) -> Floats:
     """Tables for ``refresh_codes``, of shape (halves of live words, bytes of a base code, 256, 32).
 
-    P has a row for each of the ``base_bits`` (None: all its rows) and perhaps for each pair. Columns lie as the bits of a half word lie: a byte's first bit is its highest, so lane ``l``
-    holds bit ``l ^ 7``. Lanes of padding sum up to -1, so that padding bits come out 0; rows of
-    padding in the base code are 0.
+    P has a row for each of the ``base_bits`` (None: all its rows are such) and perhaps for each pair.
+    Columns lie as the bits of a half word lie: a byte's first bit is its highest, so lane ``l`` holds
+    bit ``l ^ 7``. Lanes of padding sum up to -1, so that padding bits come out 0; rows of padding in
+    the base code are 0.
     """
     n_bits = P.shape[1]
     base_bits = len(P) if base_bits is None else base_bits
