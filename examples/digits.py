@@ -21,7 +21,7 @@ from sklearn.datasets import load_digits
 
 from onlinehash import ITQ, OHWEU, mean_average_precision
 from onlinehash.codes import allocate_words, packed_to_words, words_to_packed
-from onlinehash.kernels.refresh import lookup_tables, refresh_codes
+from onlinehash.kernels.refresh import refresh_codes
 
 N_BITS, QUERIES, CHUNK = 32, 297, 100
 
@@ -58,7 +58,7 @@ def stream() -> Iterator[dict[str, float]]:
         if seen:
             hasher.partial_fit(X[seen - CHUNK : seen], labels[seen - CHUNK : seen])
         learnt = time.perf_counter()
-        refresh_codes(words, lookup_tables(hasher.P_), N_BITS, live)
+        refresh_codes(words, hasher.lookup_tables(), N_BITS, live)
         refreshed = time.perf_counter()
         codes = words_to_packed(live, N_BITS)
         yield {

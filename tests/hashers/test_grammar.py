@@ -31,7 +31,7 @@ Clusters = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]
 
 # scikit-learn's data sets have as little as one feature and a dozen rows.
 SMALL = [
-    ITQ(1), LSH(8), OHWEU(8), OHWEU(4, rule="released", average=False, start="random"),
+    ITQ(1), LSH(8), OHWEU(8), OHWEU(4, learner="pa", rule="released", average=False),
     OSH(1, chunk_size=10), OKH(8), OSupH(8), OSupH(4, rule="boost"), MIHash(8, chunk_size=7),
     BSODH(8, chunk_size=10),
 ]  # fmt: skip
@@ -46,9 +46,20 @@ HASHERS = [
     ITQ(12, n_init=50),
     LSH(70, n_init=50),
     OHWEU(20, n_init=60),
+    OHWEU(70, base_bits=13, targets="gaussian", n_init=60, unit_norm=False),
+    OHWEU(20, learner="pa", n_init=60),
     OHWEU.as_published(20).set_params(n_init=50),
-    OHWEU(9, base_bits=13, rule="released", average=False, n_init=100, centre=False, unit_norm=False),
-    OHWEU(33, base_bits=8, rule="paper", start="random", n_init=2 * 33, centre=np.full(24, 0.1)),
+    OHWEU(
+        9,
+        base_bits=13,
+        learner="pa",
+        rule="released",
+        average=False,
+        n_init=100,
+        centre=False,
+        unit_norm=False,
+    ),
+    OHWEU(33, base_bits=8, pairs=False, n_init=2 * 33, centre=np.full(24, 0.1)),
     OSH(12, n_init=50, chunk_size=40, sketch_size=40),
     OSH(12, n_init=50, chunk_size=48, sketch_size=40, rotation="redrawn"),
     OKH(20, n_init=50),
@@ -103,7 +114,7 @@ def test_initialize_begins_with_the_rows_at_hand_or_with_a_sample(clusters: Clus
     with pytest.raises(NotInitializedError, match="no rows to initialise from"):
         OHWEU(16).initialize()
     with pytest.raises(InvalidParameterError, match="at most"):
-        OHWEU(16, base_bits=30).initialize(X[:20])
+        OHWEU(16, base_bits=None).initialize(X[:16])
 
 
 def test_fit_forgets_and_a_failed_fit_does_not(clusters: Clusters) -> None:
@@ -150,10 +161,13 @@ def test_centre_and_unit_norm(clusters: Clusters) -> None:
         (LSH(8, random_state="x"), "random_state must be"),
         (ITQ(40, n_init=40), "n_bits=40.*at most min.*= 39"),
         (ITQ(41), "n_bits=41.*at most min.*= 40"),
-        (OHWEU(8, base_bits=64), "base_bits=64.*at most min.*= 40"),
+        (OHWEU(8, base_bits=0), "base_bits must be from 1 to 4096"),
+        (OHWEU(8, base_bits=2048), "base_bits=2048 gives P 9216 inputs"),
         (OHWEU(64, base_bits=None), "n_bits=64.*at most min.*= 40"),
         (OHWEU(8, rule="other"), "rule must be one of paper, released, floored"),  # type: ignore[arg-type]
-        (OHWEU(8, start="zero"), "start must be base or random"),  # type: ignore[arg-type]
+        (OHWEU(8, start="zero"), "start must be one of base, random"),  # type: ignore[arg-type]
+        (OHWEU(8, learner="none"), "learner must be one of ridge, pa"),  # type: ignore[arg-type]
+        (OHWEU(8, targets="none"), "targets must be one of orthogonal, gaussian"),  # type: ignore[arg-type]
         (OHWEU(8, C_P=0), "C_P must be a finite number above 0"),
         (OHWEU(8, C_R=float("nan")), "C_R must be a finite number above 0"),
     ],

@@ -2,7 +2,8 @@ import faiss
 import numpy as np
 import pytest
 
-from onlinehash.hashers.itq import pca_itq, rotation
+from onlinehash import InvalidInputError
+from onlinehash.hashers.itq import pca_itq, pca_itq_frames, rotation
 
 
 def error(Y: np.ndarray, R: np.ndarray) -> float:
@@ -40,3 +41,21 @@ def test_directions_are_the_principal_ones_and_thresholds_the_mean(rng: np.rando
     assert pytest.approx(np.eye(3), abs=1e-5) == W.T @ W
     assert np.linalg.norm(W[:3]) == pytest.approx(np.sqrt(3), rel=1e-2)  # all in the first three axes
     assert (Z @ W + b).mean(axis=0) == pytest.approx(np.zeros(3), abs=1e-4)
+
+
+def test_more_bits_than_directions_come_from_several_rotations(rng: np.random.Generator) -> None:
+    Z = rng.standard_normal((400, 10)).astype(np.float32)
+    W, b = pca_itq_frames(Z, 25, 10, seed=0)
+    assert W.shape == (10, 25)
+    assert b.shape == (25,)
+    for first in (0, 10):
+        frame = W[:, first : first + 10]
+        assert frame.T @ frame == pytest.approx(np.eye(10), abs=1e-5)
+    assert np.linalg.matrix_rank(W) == 10
+    agreement = np.abs(W.T @ W - np.eye(25))
+    assert agreement.max() < 0.999, "a bit is there twice"
+    assert pca_itq_frames(Z, 512, 10, seed=0, or_fewer=True)[0].shape == (10, 80)
+    alone, _ = pca_itq_frames(Z, 10, 10, seed=0)
+    assert (alone == pca_itq(Z, 10, 10, seed=0)[0]).all()
+    with pytest.raises(InvalidInputError, match="span 0"):
+        pca_itq_frames(np.ones((5, 3), np.float32), 8, 10, seed=0)

@@ -1,10 +1,13 @@
+from hashlib import blake2b
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from onlinehash import ITQ, OHWEU, HammingRanking, InvalidInputError
 from onlinehash.codes import packed_to_signs
-from onlinehash.kernels.learn import learn_numpy
+from onlinehash.kernels.inputs import pairs_of_bits
+from onlinehash.kernels.learn import Learner, learn_numpy
 from onlinehash.targets import LabelCodes
 
 Clusters = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]
@@ -69,13 +72,19 @@ def test_labels_are_learnt(clusters: Clusters) -> None:
     assert score(learnt, X, Y, symmetric=True) > itq + 0.1
 
 
-def test_before_any_label_it_searches_by_base_bits(clusters: Clusters) -> None:
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_from_the_first_label_on_it_is_no_worse_than_itq(clusters: Clusters, symmetric: bool) -> None:
     X, Y = clusters
-    chance = Y[:300].astype(float) @ Y[300:].T
     itq = score(ITQ(32).fit(X[300:]), X, Y)
+    hasher = OHWEU(32, n_init=300).initialize(X[300:])
+    base = hasher.hash(X[300:])
+    for first, last in ((0, 0), (0, 1), (1, 5), (5, 25), (25, 100), (100, 300)):
+        if last:
+            hasher.partial_fit(X[300 + first : 300 + last], Y[300 + first : 300 + last])
+        assert (hasher.project(base) == hasher.encode(X[300:])).all()
+        assert score(hasher, X, Y, symmetric=symmetric) > itq - 0.01
+    assert score(hasher, X, Y, symmetric=symmetric) > itq + 0.1
     unlabelled = OHWEU(32, n_init=300).fit(X[300:])
-    gained = (score(unlabelled, X, Y) - (chance > 0).mean()) / (itq - (chance > 0).mean())
-    assert gained > 0.7  # of what ITQ, all of whose 32 bits are chosen together, is above chance
     assert (unlabelled.encode(X) == unlabelled.fit(X[300:], [[]] * 1200).encode(X)).all()
 
 
@@ -90,8 +99,9 @@ def test_base_bits(clusters: Clusters) -> None:
     X, Y = clusters
     assert OHWEU(16, base_bits=None).fit(X, Y).base_bits_ == 16
     assert OHWEU(16, base_bits=30).fit(X, Y).base_bits_ == 30
-    assert OHWEU(16).fit(X, Y).base_bits_ == 40  # as many as there are directions
-    assert OHWEU(16).fit(X[:25], Y[:25]).base_bits_ == 24
+    assert OHWEU(16).fit(X, Y).base_bits_ == 320  # eight times as many as there are directions
+    assert OHWEU(16).fit(X[:25], Y[:25]).base_bits_ == 192
+    assert OHWEU(16, base_bits=500).fit(X, Y).base_bits_ == 500
 
 
 def test_the_order_in_which_labels_appear_does_not_matter(clusters: Clusters) -> None:
@@ -107,15 +117,99 @@ def test_the_order_in_which_labels_appear_does_not_matter(clusters: Clusters) ->
 def test_as_published_stays_what_it_is(clusters: Clusters) -> None:
     parameters = OHWEU.as_published(48, random_state=5).get_params()
     assert parameters == {
-        "n_bits": 48, "base_bits": None, "C_P": 0.1, "C_R": 0.1, "rule": "paper", "average": False,
-        "start": "random", "n_init": 300, "centre": True, "unit_norm": True, "random_state": 5,
+        "n_bits": 48, "base_bits": None, "pairs": False, "learner": "pa", "targets": "gaussian",
+        "rule": "paper", "average": False, "C_P": 0.1, "C_R": 0.1, "start": "random", "n_init": 300,
+        "centre": True, "unit_norm": True, "random_state": 5,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("n_bits", "digest"),
+    [
+        (24, "171fd8e5afdab39f564e0b9824db82dd"),
+        (48, "b60dfb2d6e963ee33d6c6ebe55cbf5cd"),
+        (64, "87eec3b7197ebb495e530f7662c88f7e"),
+    ],
+)
+def test_as_published_gives_the_codes_that_it_always_gave(n_bits: int, digest: str) -> None:
+    scale = np.diag(np.linspace(2, 0.2, 80)).astype(np.float32)
+    X = np.random.default_rng(n_bits).standard_normal((900, 80)).astype(np.float32) @ scale
+    Y = [[f"l{j}" for j in range(7) if x[j] > 1] for x in X]
+    hasher = OHWEU.as_published(n_bits, random_state=3).fit(X, Y)
+    codes = hasher.hash(X).tobytes() + hasher.encode(X).tobytes() + hasher.encode_query(X).tobytes()
+    assert blake2b(codes, digest_size=16).hexdigest() == digest
+
+
+def test_the_defaults_are_the_regression_that_they_are_said_to_be(clusters: Clusters) -> None:
+    """From all rows at once, by a general solver, in a form without sums."""
+    X, Y = clusters
+    start = OHWEU(24, n_init=300).initialize(X[:300])
+    hasher = OHWEU(24, n_init=300).initialize(X[:300]).partial_fit(X, Y)
+    names = [int(label) for label in hasher.label_codes_.labels]
+    targets = np.sign(Y[:, names] @ hasher.label_codes_.L).astype(float)
+    fading = 8 / (25 + len(X))
+
+    signs = packed_to_signs(hasher.hash(X), hasher.base_bits_).astype(float)
+    one, other = pairs_of_bits(hasher.base_bits_).T
+    inputs = np.concatenate([signs, -signs[:, one] * signs[:, other]], axis=1)
+    roots = np.sqrt(np.where(np.arange(inputs.shape[1]) < hasher.base_bits_, 2500, 10000))
+    P = least_squares(inputs, targets, roots, fading * start.P_.astype(np.float64))
+    assert pytest.approx(P, abs=1e-5) == hasher.P_
+
+    Z = X.astype(float) - X[:300].astype(float).mean(axis=0)
+    Z /= np.linalg.norm(Z, axis=1, keepdims=True)
+    with_constant = np.concatenate([Z, np.full((len(Z), 1), 0.1)], axis=1)
+    before = fading * np.concatenate([start.R_, 10 * start.c_[None]]).astype(np.float64)
+    R = least_squares(with_constant, targets, np.full(41, 3**0.5), before)
+    assert pytest.approx(R[:-1], abs=1e-4) == hasher.R_
+    assert pytest.approx(0.1 * R[-1], abs=1e-4) == hasher.c_
+
+
+def least_squares(
+    inputs: npt.NDArray[np.float64],
+    targets: npt.NDArray[np.float64],
+    roots: npt.NDArray[np.float64],
+    prior: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """A penalty is a row of its own that asks for the prior."""
+    rows = np.concatenate([inputs, np.diag(roots)])
+    found: npt.NDArray[np.float64] = np.linalg.lstsq(
+        rows, np.concatenate([targets, roots[:, None] * prior]), rcond=None
+    )[0]
+    return found
+
+
+def test_neither_order_nor_chunks_matter_to_live_codes(clusters: Clusters) -> None:
+    X, Y = clusters
+    hasher = OHWEU(32, n_init=300).initialize(X[:300]).partial_fit(X, Y)
+    chunked = OHWEU(32, n_init=300).initialize(X[:300])
+    chunked.partial_fit(X[:1], Y[:1])  # labels get their rows of L as they appear
+    for start in range(1, 1500, 211):
+        chunked.partial_fit(X[start : start + 211], Y[start : start + 211])
+    assert (chunked.P_ == hasher.P_).all()
+    backwards = OHWEU(32, n_init=300, targets="gaussian").initialize(X[:300]).partial_fit(X[::-1], Y[::-1])
+    forwards = OHWEU(32, n_init=300, targets="gaussian").initialize(X[:300]).partial_fit(X, Y)
+    assert (backwards.P_ == forwards.P_).all()
+
+
+def test_many_features_are_learnt_from_in_fewer_directions(rng: np.random.Generator) -> None:
+    centres = rng.standard_normal((4, 2000))
+    labels = rng.integers(4, size=500)
+    X = (centres[labels] + 3 * rng.standard_normal((500, 2000))).astype(np.float32)
+    hasher = OHWEU(16, base_bits=64, n_init=200).fit(X[:400], labels[:400])
+    assert hasher.R_.shape == (2000, 16)
+    assert len(hasher._R.arrays()["penalty"]) == 1025
+    ranking = HammingRanking(
+        hasher.encode_query(X[400:]), hasher.encode(X[:400]), labels[400:], labels[:400], n_bits=16
+    )
+    assert ranking.mean_average_precision() > 0.9
 
 
 def test_it_counts_what_the_theorems_bound(clusters: Clusters) -> None:
     X, Y = clusters
-    hasher = OHWEU(16, n_init=300).partial_fit(X, Y)
+    hasher = OHWEU(16, learner="pa", n_init=300).partial_fit(X, Y)
     for learner in (hasher._P, hasher._R):
+        assert isinstance(learner, Learner)
         assert learner.seen == len(X)
         assert (learner.mistakes < 0.5 * len(X)).all()
         assert (learner.losses > 0).all()

@@ -8,21 +8,24 @@ from hypothesis import strategies as st
 
 from onlinehash import InvalidInputError
 from onlinehash.codes import allocate_words, bits_to_packed, packed_to_words, words_to_packed
+from onlinehash.kernels.inputs import input_signs, n_inputs
 from onlinehash.kernels.refresh import lookup_tables, refresh_codes, refresh_numpy
 
 BITS = st.sampled_from([1, 5, 8, 31, 32, 33, 64, 65, 100, 128, 192, 512])
 
 
-@given(base_bits=BITS, n_bits=BITS, n=st.integers(0, 700), seed=st.integers(0, 99))
-def test_equals_its_numpy_twin_bit_for_bit(base_bits: int, n_bits: int, n: int, seed: int) -> None:
+@given(base_bits=BITS, n_bits=BITS, n=st.integers(0, 700), seed=st.integers(0, 99), pairs=st.booleans())
+def test_equals_its_numpy_twin_bit_for_bit(
+    base_bits: int, n_bits: int, n: int, seed: int, pairs: bool
+) -> None:
     rng = np.random.default_rng(seed)
     base = bits_to_packed(rng.integers(0, 2, (n, base_bits)))
     # whole numbers often sum up to 0 exactly, where sgn(0) = +1 shows
-    P = rng.normal(size=(base_bits, n_bits)).astype(np.float32)
+    P = rng.normal(size=(n_inputs(base_bits, pairs), n_bits)).astype(np.float32)
     if seed % 2:
         P = np.rint(P)
-    live = refresh_codes(packed_to_words(base, base_bits), lookup_tables(P), n_bits)
-    expected = refresh_numpy(base, P)
+    live = refresh_codes(packed_to_words(base, base_bits), lookup_tables(P, base_bits), n_bits)
+    expected = refresh_numpy(base, P, base_bits)
     assert (words_to_packed(live, n_bits) == expected).all()
     assert (packed_to_words(expected, n_bits) == live).all(), "padding is not 0"
 
@@ -41,6 +44,19 @@ def test_is_the_sign_of_the_product(rng: np.random.Generator) -> None:
     exact = (2.0 * bits - 1) @ P.astype(np.float64)
     live = np.unpackbits(refresh_numpy(bits_to_packed(bits), P), axis=1)
     assert (live == (exact >= 0))[np.abs(exact) > 1e-4].all()
+
+
+def test_with_pairs_it_is_the_sign_of_the_product_with_all_inputs(rng: np.random.Generator) -> None:
+    H = np.packbits(rng.integers(0, 2, (500, 43), np.uint8), axis=1)
+    P = rng.normal(size=(n_inputs(43, True), 48)).astype(np.float32)
+    exact = input_signs(H, 43, True).astype(float) @ P
+    live = np.unpackbits(refresh_numpy(H, P, 43), axis=1)
+    assert (live == (exact >= 0))[np.abs(exact) > 1e-4].all()
+
+
+def test_a_projection_of_another_size_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="P: expected 16 rows, or 72 with those of pairs"):
+        lookup_tables(np.zeros((24, 8), np.float32), 16)
 
 
 def test_a_projection_of_zero_gives_all_ones() -> None:

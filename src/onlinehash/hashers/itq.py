@@ -15,7 +15,10 @@ from onlinehash.errors import InvalidInputError, InvalidParameterError
 from onlinehash.hashers.base import Floats, OnlineHasher
 from onlinehash.kernels.hash import sign_of_product
 
+Doubles = npt.NDArray[np.float64]
+
 ITERATIONS = 50
+_FRAME, _MOST_FRAMES = 256, 8
 
 
 class ITQ(OnlineHasher):
@@ -68,36 +71,60 @@ class ITQ(OnlineHasher):
         self.W_, self.b_ = arrays["W"], arrays["b"]
 
 
-def pca_itq(
-    sample: Floats, n_bits: int, iterations: int, seed: int, *, or_fewer: bool = False
-) -> tuple[Floats, Floats]:
+def pca_itq(sample: Floats, n_bits: int, iterations: int, seed: int) -> tuple[Floats, Floats]:
     """W (D, n_bits) and b (n_bits,) of h = sgn(Wᵀz + b), from a sample (m, D).
 
     The SVD of the centred sample stands for the D × D covariance. ``W = V R`` with V the principal
     directions and R the rotation; ``b = -Wᵀμ``. A sample that spans fewer directions than there are
-    bits is refused, or gives as many bits as it spans where ``or_fewer``.
+    bits is refused.
     """
+    Z, mean, V = _principal(sample)
+    if V.shape[1] < n_bits:
+        raise InvalidInputError(
+            f"PCA-ITQ for {n_bits} bits needs an initial sample that spans as many directions; "
+            f"these {len(Z)} rows of {Z.shape[1]} features span {V.shape[1]}"
+        )
+    V = V[:, :n_bits]
+    W = V @ rotation((Z - mean) @ V, iterations, seed)
+    return W.astype(np.float32), (-(mean @ W)).astype(np.float32)
+
+
+def pca_itq_frames(
+    sample: Floats, n_bits: int, iterations: int, seed: int, *, or_fewer: bool = False
+) -> tuple[Floats, Floats]:
+    """As ``pca_itq``, of any number of bits: several rotations of the same principal directions.
+
+    More than 256 bits say more as two rotations of half the directions than as one of all, for the
+    last directions are mostly noise. ``or_fewer``: at most eight rotations.
+    """
+    Z, mean, V = _principal(sample)
+    if not V.shape[1]:
+        raise InvalidInputError(
+            f"PCA-ITQ needs an initial sample that spans a direction; "
+            f"these {len(Z)} rows of {Z.shape[1]} features span 0"
+        )
+    if or_fewer:
+        n_bits = min(n_bits, _MOST_FRAMES * V.shape[1])
+    directions = min(-(-n_bits // -(-n_bits // _FRAME)), V.shape[1])
+    V = V[:, :directions]
+    Y = (Z - mean) @ V
+    frames = [V @ rotation(Y, iterations, seed + i) for i in range(-(-n_bits // directions))]
+    W = np.concatenate(frames, axis=1)[:, :n_bits]
+    return W.astype(np.float32), (-(mean @ W)).astype(np.float32)
+
+
+def _principal(sample: Floats) -> tuple[Doubles, Doubles, Doubles]:
+    """The sample, its mean, and as many principal directions (D, rank) as it spans."""
     Z = sample.astype(np.float64)
     mean = Z.mean(axis=0)
     _, scale, directions = np.linalg.svd(Z - mean, full_matrices=False)
     rank = int(np.count_nonzero(scale > max(Z.shape) * np.finfo(np.float32).eps * max(scale[0], 1e-30)))
-    if or_fewer:
-        n_bits = min(n_bits, max(rank, 1))
-    if rank < n_bits:
-        raise InvalidInputError(
-            f"PCA-ITQ for {n_bits} bits needs an initial sample that spans as many directions; "
-            f"these {len(Z)} rows of {Z.shape[1]} features span {rank}"
-        )
     # An SVD's signs are arbitrary: let each direction's largest entry be positive.
-    V = directions[:n_bits].T
-    V = V * np.sign(V[np.abs(V).argmax(axis=0), np.arange(n_bits)])
-    Y = (Z - mean) @ V
-    R = rotation(Y, iterations, seed)
-    W = V @ R
-    return W.astype(np.float32), (-(mean @ W)).astype(np.float32)
+    V = directions[:rank].T
+    return Z, mean, V * np.sign(V[np.abs(V).argmax(axis=0), np.arange(rank)])
 
 
-def rotation(Y: npt.NDArray[np.float64], iterations: int, seed: int) -> npt.NDArray[np.float64]:
+def rotation(Y: Doubles, iterations: int, seed: int) -> Doubles:
     """The orthogonal R (K, K) that makes ‖sgn(YR) - YR‖ small, by alternating minimisation."""
     K = Y.shape[1]
     R, _, _ = np.linalg.svd(np.random.default_rng(seed).standard_normal((K, K)))

@@ -1,11 +1,13 @@
 """OHWEU: online hashing with efficient updating of binary codes (Weng and Zhu, AAAI 2020).
 
     h   = sgn(Wᵀz + b)   base code: learnt once by PCA-ITQ, never changes          ``hash``
-    g   = sgn(Pᵀh)       live code: follows P, computed from h alone               ``project``
-    g_q = sgn(Rᵀz)       query code: straight from the query's features            ``encode_query``
-    g*  = sgn(Lᵀy)       target of a labelled row: a Gaussian row of L a label     ``targets.py``
+    g   = sgn(Pᵀφ(h))    live code: follows P, computed from h alone               ``project``
+    g_q = sgn(Rᵀz + c)   query code: straight from the query's features            ``encode_query``
+    g*  = sgn(Lᵀy)       target of a labelled row: a row of L for each label       ``targets.py``
 
-P and R follow the passive-aggressive rule towards g* (Eq. 13, 14 and 29: ``kernels/learn.py``).
+In the paper φ(h) = h and c = 0, and P and R follow the passive-aggressive rule towards g* (Eq. 13,
+14 and 29: ``kernels/learn.py``). The defaults go beyond it, see docs/quality.md: φ(h) has pairs of
+bits as well (``kernels/inputs.py``), and P, R and c are regressions on all rows (``ridge.py``).
 """
 
 from __future__ import annotations
@@ -15,25 +17,24 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from onlinehash.codes import (
-    Packed,
-    check_n_bits,
-    check_packed,
-    packed_to_signs,
-    packed_to_words,
-    words_to_packed,
-)
+from onlinehash.codes import Packed, check_n_bits, check_packed, packed_to_words, words_to_packed
 from onlinehash.errors import InvalidParameterError
 from onlinehash.hashers.base import Floats, OnlineHasher, check_positive
-from onlinehash.hashers.itq import ITERATIONS, check_directions, pca_itq, possible_directions
+from onlinehash.hashers.itq import ITERATIONS, check_directions, pca_itq, pca_itq_frames
 from onlinehash.hashers.lsh import random_directions
+from onlinehash.hashers.ridge import CodeRidge, FeatureRidge
 from onlinehash.kernels.hash import sign_of_product
+from onlinehash.kernels.inputs import input_signs, n_inputs
 from onlinehash.kernels.learn import RULES, Learner, Rule
 from onlinehash.kernels.refresh import lookup_tables, refresh_codes, refresh_numpy
 from onlinehash.labels import LabelRows, label_rows
-from onlinehash.targets import LabelCodes
+from onlinehash.targets import ROWS, LabelCodes, Rows
 
+LearnerName = Literal["ridge", "pa"]
+
+LEARNERS: tuple[LearnerName, ...] = ("ridge", "pa")
 _AUTO_BASE_BITS = 512
+_MOST_INPUTS = 8192  # of a ridge's P: its sums are as many numbers squared, 256 MiB of them
 _START = 1  # which of the seed's streams of random numbers P and R start from
 _SLICE = 1024  # codes that are unpacked at once, to bound memory
 _FEW = 32  # codes below which the lookup tables cost more than they save
@@ -45,15 +46,17 @@ class OHWEU(OnlineHasher):
     Parameters
     ----------
     n_bits : bits of a live code, 1 to 4096
-    base_bits : bits of a base code. None: ``n_bits``, as in the paper; "auto": 512, or as many as
-        the initial sample spans directions; at most min(features, n_init - 1)
-    C_P, C_R : the largest step of P and of R
-    rule : "paper" is Eq. 14 and 29 to the letter, steps towards a margin of 1; "released" is the
+    base_bits : bits of a base code, all that is stored of an item. None: ``n_bits``, as in the paper;
+        "auto": 512, or eight times as many as the initial sample spans directions
+    pairs : whether P reads pairs of bits of the same byte too; storage and refresh stay what they are
+    learner : "ridge" regresses on all rows so far; "pa" is the paper's passive-aggressive rule
+    targets : rows of L, "orthogonal" or "gaussian"
+    rule, average, C_P, C_R, start : of the learner "pa" alone.
+        rule: "paper" is Eq. 14 and 29 to the letter, steps towards a margin of 1; "released" is the
         authors' own program, steps towards a margin of ⟨z, z⟩ and back from beyond it; "floored"
-        is that without the way back
-    average : use the mean of all iterates of P and R instead of the last ones
-    start : what P and R start from. "base": a random choice of base bits, hence codes that search
-        like ITQ before the first label; "random": unit-norm Gaussian columns, the authors' program
+        is that without the way back. average: use the mean of all iterates of P and R instead of the
+        last ones. C_P, C_R: the largest step of P and of R. start: what P and R start from, "base",
+        a random choice of base bits, or "random", unit-norm Gaussian columns
     n_init : rows of the initial sample
     centre, unit_norm : what is done to features first; centre is True for the initial sample's
         mean, False, or an array of your own
@@ -62,7 +65,8 @@ class OHWEU(OnlineHasher):
     Attributes
     ----------
     W_, b_ : the base hash (features, base_bits), (base_bits,)
-    P_, R_ : the projections in use (base_bits, n_bits), (features, n_bits)
+    P_, R_, c_ : the projections in use (base_bits, or more with pairs, n_bits), (features, n_bits),
+        and the queries' thresholds (n_bits,)
     label_codes_ : the rows of L met so far
     base_bits_ : int
 
@@ -85,10 +89,13 @@ class OHWEU(OnlineHasher):
         n_bits: int = 64,
         *,
         base_bits: int | Literal["auto"] | None = "auto",
-        C_P: float = 0.3,
-        C_R: float = 0.3,
+        pairs: bool = True,
+        learner: LearnerName = "ridge",
+        targets: Rows = "orthogonal",
         rule: Rule = "floored",
         average: bool = True,
+        C_P: float = 0.3,
+        C_R: float = 0.3,
         start: Literal["base", "random"] = "base",
         n_init: int = 1000,
         centre: Any = True,
@@ -97,10 +104,13 @@ class OHWEU(OnlineHasher):
     ) -> None:
         self.n_bits = n_bits
         self.base_bits = base_bits
-        self.C_P = C_P
-        self.C_R = C_R
+        self.pairs = pairs
+        self.learner = learner
+        self.targets = targets
         self.rule = rule
         self.average = average
+        self.C_P = C_P
+        self.C_R = C_R
         self.start = start
         self.n_init = n_init
         self.centre = centre
@@ -111,8 +121,8 @@ class OHWEU(OnlineHasher):
     def as_published(cls, n_bits: int = 64, *, random_state: Any = 0) -> Self:
         """The paper to the letter: Eq. 14 and 29, C = 0.1, base codes as long as live codes."""
         return cls(
-            n_bits, base_bits=None, C_P=0.1, C_R=0.1, rule="paper", average=False, start="random",
-            n_init=300, random_state=random_state,
+            n_bits, base_bits=None, pairs=False, learner="pa", targets="gaussian", rule="paper",
+            average=False, C_P=0.1, C_R=0.1, start="random", n_init=300, random_state=random_state,
         )  # fmt: skip
 
     # ---- what a user calls
@@ -126,22 +136,35 @@ class OHWEU(OnlineHasher):
         self._check_initialized()
         H = check_packed(H, self.base_bits_, "base codes")
         if len(H) < _FEW:
-            return refresh_numpy(H, self.P_)
+            return refresh_numpy(H, self.P_, self.base_bits_)
         words = packed_to_words(H, self.base_bits_)
-        return words_to_packed(refresh_codes(words, lookup_tables(self.P_), self.n_bits), self.n_bits)
+        return words_to_packed(refresh_codes(words, self.lookup_tables(), self.n_bits), self.n_bits)
+
+    def lookup_tables(self) -> Floats:
+        """The present P in the form in which ``kernels.refresh.refresh_codes`` reads it."""
+        self._check_initialized()
+        return lookup_tables(self.P_, self.base_bits_)
 
     def encode(self, X: Any) -> Packed:
         """``project(hash(X))``."""
         return self.project(self.hash(X))
 
     def encode_query(self, X: Any, *, symmetric: bool = False) -> Packed:
-        """Query codes: sgn(Rᵀz), or those of ``encode`` where ``symmetric``."""
+        """Query codes: sgn(Rᵀz + c), or those of ``encode`` where ``symmetric``."""
         return self.encode(X) if symmetric else super().encode_query(X)
 
-    def project_query(self, X: Any) -> Floats:
-        """Rᵀz (n, n_bits): what ``encode_query`` takes the signs of, for a finer order of neighbours."""
+    def query_scores(self, X: Any) -> Floats:
+        """Rᵀz + c (n, n_bits): what ``encode_query`` takes the signs of, for a finer order of neighbours."""
         self._check_initialized()
         scores: Floats = self.features_(self._check_X(X)) @ self.R_
+        scores += self.c_
+        return scores
+
+    def code_scores(self, H: Packed) -> Floats:
+        """Pᵀφ(h) (n, n_bits): what ``project`` takes the signs of."""
+        self._check_initialized()
+        H = check_packed(H, self.base_bits_, "base codes")
+        scores: Floats = input_signs(H, self.base_bits_, self.pairs) @ self.P_
         return scores
 
     def learn_codes(self, H: Packed, Y: Any, X: Any = None) -> Self:
@@ -154,9 +177,7 @@ class OHWEU(OnlineHasher):
         targets = self.label_codes_.targets(labels)
         for start in range(0, len(labelled), _SLICE):
             of = labelled[start : start + _SLICE]
-            if X is not None:
-                self._R.learn(self.features_(X[of]), targets[of])
-            self._P.learn(packed_to_signs(H[of], self.base_bits_).astype(np.float32), targets[of])
+            self._learn_rows_of(H[of], None if X is None else self.features_(X[of]), targets[of])
         return self
 
     def copy(self) -> Self:
@@ -168,7 +189,10 @@ class OHWEU(OnlineHasher):
         return twin
 
     def progress(self) -> dict[str, tuple[float, float]]:
-        """For P and R the share of wrong bits and the mean hinge loss a bit, before each step."""
+        """For P and R the share of wrong bits and the mean hinge loss a bit, before they were learnt from.
+
+        The learner "ridge" looks at some rows of each chunk, under the projection last in use.
+        """
         return {name: learner.progress() for name, learner in (("P", self._P), ("R", self._R))}
 
     @property
@@ -178,7 +202,7 @@ class OHWEU(OnlineHasher):
 
     @property
     def P_(self) -> Floats:
-        """(base_bits, n_bits): the projection of stored codes that is in use."""
+        """(inputs, n_bits): the projection of stored codes that is in use."""
         return self._P.projection
 
     @property
@@ -186,24 +210,42 @@ class OHWEU(OnlineHasher):
         """(features, n_bits): the projection of queries that is in use."""
         return self._R.projection
 
+    @property
+    def c_(self) -> Floats:
+        """(n_bits,): what is added to the scores of queries; 0 for the learner "pa"."""
+        return self._R.offset if isinstance(self._R, FeatureRidge) else np.zeros(self.n_bits, np.float32)
+
     # ---- how it works
 
     def _initialize(self, sample: Floats) -> None:
-        wanted, auto = self._base_bits(*sample.shape), self.base_bits == "auto"
-        self.W_, self.b_ = pca_itq(sample, wanted, ITERATIONS, self.seed_, or_fewer=auto)
+        wanted, auto = self._base_bits(), self.base_bits == "auto"
+        if self.base_bits is None:
+            self.W_, self.b_ = pca_itq(sample, wanted, ITERATIONS, self.seed_)
+        else:
+            self.W_, self.b_ = pca_itq_frames(sample, wanted, ITERATIONS, self.seed_, or_fewer=auto)
         self.base_bits_ = self.W_.shape[1]
-        self.label_codes_ = LabelCodes(self.n_bits, self.seed_)
-        P, R = self._first_projections(sample)
-        self._P = Learner.start(P, self.C_P, self.rule, self.average)
-        self._R = Learner.start(R, self.C_R, self.rule, self.average)
+        self.label_codes_ = LabelCodes(self.n_bits, self.seed_, self.targets)
+        if self.learner == "pa":
+            P, R = self._first_projections(sample)
+            self._P: CodeRidge | Learner = Learner.start(P, self.C_P, self.rule, self.average)
+            self._R: FeatureRidge | Learner = Learner.start(R, self.C_R, self.rule, self.average)
+            return
+        self._P = CodeRidge.start(self.base_bits_, self.pairs, self.n_bits)
+        self._R = FeatureRidge.start(sample, self.n_bits, self.seed_)
+        # the first lesson, which later ones outweigh: the codes of PCA-ITQ
+        codes = sign_of_product(sample, *pca_itq_frames(sample, self.n_bits, ITERATIONS, self.seed_))
+        self._learn_rows_of(self._hash(sample), sample, input_signs(codes, self.n_bits, False))
+        self._P.sums.become_prior()
+        self._R.sums.become_prior()
 
     def _first_projections(self, sample: Floats) -> tuple[Floats, Floats]:
+        inputs = n_inputs(self.base_bits_, self.pairs)
         rng = np.random.default_rng((self.seed_, _START))  # apart from the rotation's draws
         if self.start == "random":
-            P = random_directions(self.base_bits_, self.n_bits, rng)
+            P = random_directions(inputs, self.n_bits, rng)
             return P, random_directions(sample.shape[1], self.n_bits, rng)
         chosen = np.resize(rng.permutation(self.base_bits_), self.n_bits)
-        P = np.zeros((self.base_bits_, self.n_bits), np.float32)
+        P = np.zeros((inputs, self.n_bits), np.float32)
         P[chosen, np.arange(self.n_bits)] = 1
         return P, self.W_[:, chosen].copy()
 
@@ -214,15 +256,22 @@ class OHWEU(OnlineHasher):
         return self.project(self._hash(Z))
 
     def _encode_query(self, Z: Floats) -> Packed:
-        return sign_of_product(Z, self.R_)
+        return sign_of_product(Z, self.R_, self.c_)
 
     def _learn(self, Z: Floats, labels: LabelRows) -> None:
         labelled = labels.labelled
         targets = self.label_codes_.targets(labels)
         if not labelled.all():
             Z, targets = Z[labelled], targets[labelled]
-        self._R.learn(Z, targets)
-        self._P.learn(packed_to_signs(self._hash(Z), self.base_bits_).astype(np.float32), targets)
+        self._learn_rows_of(self._hash(Z), Z, targets)
+
+    def _learn_rows_of(self, H: Packed, Z: Floats | None, targets: Floats) -> None:
+        if Z is not None:
+            self._R.learn(Z, targets)
+        if isinstance(self._P, CodeRidge):
+            self._P.learn(H, targets)
+        else:
+            self._P.learn(input_signs(H, self.base_bits_, self.pairs), targets)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         arrays = {"W": self.W_, "b": self.b_, "L": self.label_codes_.L}
@@ -234,24 +283,38 @@ class OHWEU(OnlineHasher):
     def _restore(self, arrays: dict[str, Any], learnt: dict[str, Any]) -> None:
         self.W_, self.b_ = arrays["W"], arrays["b"]
         self.base_bits_ = self.W_.shape[1]
-        self.label_codes_ = LabelCodes(self.n_bits, self.seed_)
+        self.label_codes_ = LabelCodes(self.n_bits, self.seed_, self.targets)
         self.label_codes_.restore(learnt["labels"], arrays["L"])
-        for name, C in (("P", self.C_P), ("R", self.C_R)):
-            parts = {key[2:]: array for key, array in arrays.items() if key.startswith(f"{name}.")}
-            learner = Learner(C=C, rule=self.rule, seen=learnt["seen"][name], **{"mean": None, **parts})
-            setattr(self, f"_{name}", learner)
+        P, R = (
+            {key[2:]: array for key, array in arrays.items() if key.startswith(f"{name}.")} for name in "PR"
+        )
+        seen = learnt["seen"]
+        if self.learner == "ridge":
+            self._P = CodeRidge.of(self.base_bits_, self.pairs, P, seen["P"])
+            self._R = FeatureRidge.of(R, seen["R"])
+        else:
+            self._P = Learner(C=self.C_P, rule=self.rule, seen=seen["P"], **{"mean": None, **P})
+            self._R = Learner(C=self.C_R, rule=self.rule, seen=seen["R"], **{"mean": None, **R})
 
-    def _base_bits(self, n_init: int, width: int) -> int:
+    def _base_bits(self) -> int:
         if self.base_bits == "auto":
-            return min(_AUTO_BASE_BITS, possible_directions(n_init, width))
+            return _AUTO_BASE_BITS
         return self.n_bits if self.base_bits is None else self.base_bits
 
     def _check_parameters(self, n_init: int, width: int) -> None:
         super()._check_parameters(n_init, width)
-        base_bits = check_n_bits(self._base_bits(n_init, width), "base_bits")
-        check_directions(base_bits, "base_bits" if self.base_bits else "n_bits", n_init, width)
-        if self.rule not in RULES:
-            raise InvalidParameterError(f"rule must be one of {', '.join(RULES)}, got {self.rule!r}")
-        if self.start not in ("base", "random"):
-            raise InvalidParameterError(f"start must be base or random, got {self.start!r}")
+        base_bits = check_n_bits(self._base_bits(), "base_bits")
+        if self.base_bits is None:
+            check_directions(base_bits, "n_bits", n_init, width)
+        for name, known in (
+            ("learner", LEARNERS), ("targets", ROWS), ("rule", RULES), ("start", ("base", "random")),
+        ):  # fmt: skip
+            if getattr(self, name) not in known:
+                given = getattr(self, name)
+                raise InvalidParameterError(f"{name} must be one of {', '.join(known)}, got {given!r}")
+        if self.learner == "ridge" and (inputs := n_inputs(base_bits, self.pairs)) > _MOST_INPUTS:
+            raise InvalidParameterError(
+                f"base_bits={base_bits} gives P {inputs} inputs, of which learner='ridge' takes at most "
+                f"{_MOST_INPUTS}; use fewer base_bits, pairs=False or learner='pa'"
+            )
         check_positive(self, "C_P", "C_R")

@@ -48,7 +48,7 @@ def _live_codes(index: Index) -> list[str]:
             some = slice(None, None, max(1, len(codes) // _TWINS))
             if not (
                 (live == hasher.project(codes)).all()
-                and (live[some] == refresh_numpy(codes[some], hasher.P_)).all()
+                and (live[some] == refresh_numpy(codes[some], hasher.P_, hasher.base_bits_)).all()
             ):
                 return [f"live codes from slot {chunk.first} on are not what P makes of the base codes"]
     return []

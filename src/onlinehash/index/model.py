@@ -42,4 +42,4 @@ def checked_base_bits(hasher: OHWEU, dim: int) -> int:
     if hasher.initialized_:
         return int(hasher.base_bits_)
     hasher._check_parameters(hasher.n_init, dim)
-    return hasher._base_bits(hasher.n_init, dim)
+    return hasher._base_bits()

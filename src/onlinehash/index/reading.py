@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinehash.codes import Packed, packed_to_signs, words_to_packed
+from onlinehash.codes import Packed, words_to_packed
 from onlinehash.errors import (
     IndexFileError,
     InvalidInputError,
@@ -196,13 +196,12 @@ class Reading:
         if own is not None:  # symmetric: an item's live code is its query code
             queries = words_to_packed(np.ascontiguousarray(snapshot.live[:, own]), hasher.n_bits)
             if score == "asymmetric":
-                signs = packed_to_signs(view.codes(own), hasher.base_bits_)
-                weights = signs.astype(np.float32) @ hasher.P_
+                weights = hasher.code_scores(view.codes(own))
         else:
             assert X is not None
             queries = hasher.encode_query(X) if len(X) else np.empty((0, (self.n_bits + 7) // 8), np.uint8)
             if score == "asymmetric" and len(X):
-                weights = hasher.project_query(X)
+                weights = hasher.query_scores(X)
         return by_codes(snapshot, queries, weights, k, mask)
 
     @contextmanager

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from onlinehash.codes import Words
 from onlinehash.hashers.ohweu import OHWEU
-from onlinehash.kernels.refresh import lookup_tables, refresh_codes
+from onlinehash.kernels.refresh import refresh_codes
 from onlinehash.kernels.scan import Mask
 
 Slots = npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ class Generation:
     @classmethod
     def of(cls, number: int, hasher: OHWEU) -> Generation:
         """With the tables made."""
-        return cls(number, hasher, lookup_tables(hasher.P_))
+        return cls(number, hasher, hasher.lookup_tables())
 
     def refresh(self, base: Words, out: Words) -> None:
         """Live codes of word-major base codes."""

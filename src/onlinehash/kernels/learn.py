@@ -77,7 +77,7 @@ class Learner:
         return parts if self.mean is None else parts | {"mean": self.mean}
 
     def learn(self, Z: Floats, targets: Floats) -> None:
-        """Learn from samples Z (n, n_inputs) with targets (n, n_bits) of ±1, in order."""
+        """Learn from samples Z (n, n_inputs) with targets (n, n_bits) of ±1 (0: unknown), in order."""
         for start in range(0, len(Z), _SPAN):
             self._span(Z[start : start + _SPAN], targets[start : start + _SPAN])
 
@@ -134,8 +134,9 @@ def _recursion(
         inverse = np.float32(1) / squared if squared > 0 else np.float32(0)
         for k in range(n_bits):
             agreement = targets[i, k] * scores[k]
-            mistakes[k] += (scores[k] >= 0) != (targets[i, k] > 0)
-            losses[k] += max(np.float32(0), np.float32(1) - agreement)
+            known = targets[i, k] != 0  # a target of 0 asks for nothing
+            mistakes[k] += known & ((scores[k] >= 0) != (targets[i, k] > 0))
+            losses[k] += known * max(np.float32(0), np.float32(1) - agreement)
             step = min(np.float32(C), (margin - agreement) * inverse)
             if floored:
                 step = max(np.float32(0), step)

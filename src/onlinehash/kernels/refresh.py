@@ -1,9 +1,10 @@
 """Refresh: base codes and a projection in, live codes out. g = sgn(Pᵀh), sgn(0) = +1.
 
 Bits in, bits out. For every byte of a base code a table holds 256 rows: the sums of that byte's
-eight signed rows of P. A live code is the sign of the sum of its bytes' rows. All additions are of
-float32 in one stated order (the eight rows of a byte, then byte after byte), so a live code is the
-same on every machine, in every batch, and from the NumPy twin.
+signed rows of P, for its eight bits and, where P has them, for its 28 pairs of bits (``inputs.py``).
+A live code is the sign of the sum of its bytes' rows. All additions are of float32 in one stated
+order (the rows of a byte, then byte after byte), so a live code is the same on every machine, in
+every batch, and from the NumPy twin.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numba import njit
 from onlinehash.codes import Packed, Words, allocate_words, check_words, n_bytes, n_words
 from onlinehash.errors import InvalidInputError
 from onlinehash.kernels import vectors
+from onlinehash.kernels.inputs import PAIRS, n_inputs, pairs_of_bits
 from onlinehash.kernels.threads import in_parts, n_cores
 from onlinehash.memory import aligned_empty
 
@@ -49,29 +51,51 @@ def refresh_codes(
     return out
 
 
-def lookup_tables(P: Floats) -> Floats:
+def lookup_tables(P: Floats, base_bits: int | None = None) -> Floats:
     """Tables for ``refresh_codes``, of shape (halves of live words, bytes of a base code, 256, 32).
 
-    Columns lie as the bits of a half word lie: a byte's first bit is its highest, so lane ``l``
-    holds bit ``l ^ 7``. Lanes of padding sum up to -1, so that padding bits come out 0; rows of
-    padding in the base code are 0.
+    P has a row for each of the ``base_bits`` (None: all its rows are such) and perhaps for each pair.
+    Columns lie as the bits of a half word lie: a byte's first bit is its highest, so lane ``l`` holds
+    bit ``l ^ 7``. Lanes of padding sum up to -1, so that padding bits come out 0; rows of padding in
+    the base code are 0.
     """
-    base_bits, n_bits = P.shape
+    n_bits = P.shape[1]
+    base_bits = len(P) if base_bits is None else base_bits
     halves, base_bytes = -(-n_bits // _SUMS), 8 * n_words(base_bits)
-    rows = np.zeros((8 * base_bytes, _SUMS * halves), np.float32)
-    rows[:base_bits, :n_bits] = P
     bit_of_lane = np.arange(_SUMS * halves) ^ 7
-    rows = rows[:, bit_of_lane].reshape(base_bytes, 8, halves, _SUMS).transpose(2, 0, 1, 3)
+    by_byte = np.zeros((base_bytes, 8 + len(PAIRS), _SUMS * halves), np.float32)
+    by_byte[:, :, :n_bits] = _by_byte(P, base_bits, base_bytes)
+    rows = by_byte[:, :, bit_of_lane].reshape(base_bytes, -1, halves, _SUMS).transpose(2, 0, 1, 3)
 
     tables: Floats = aligned_empty((halves, base_bytes, 256, _SUMS), np.float32)
-    _fill(np.ascontiguousarray(rows), tables)
+    _fill(np.ascontiguousarray(rows), tables, PAIRS if len(P) > base_bits else PAIRS[:0])
     tables[-1, 0, :, bit_of_lane[-_SUMS:] >= n_bits] = -1
     return tables
 
 
+def _by_byte(P: Floats, base_bits: int, base_bytes: int) -> Floats:
+    """(base_bytes, 8 + 28, n_bits): the rows of P that belong to each byte, 0 for padding."""
+    if len(P) not in (base_bits, n_inputs(base_bits, pairs=True)):
+        raise InvalidInputError(
+            f"P: expected {base_bits} rows, or {n_inputs(base_bits, pairs=True)} with those of pairs, "
+            f"for {base_bits} base bits; got {len(P)}"
+        )
+    rows = np.zeros((base_bytes, 8 + len(PAIRS), P.shape[1]), np.float32)
+    bits = np.arange(base_bits)
+    rows[bits // 8, bits % 8] = P[:base_bits]
+    if len(P) > base_bits:
+        inside = np.zeros((8, 8), np.int64)
+        inside[tuple(PAIRS.T)] = np.arange(8, 8 + len(PAIRS))
+        one, other = pairs_of_bits(base_bits).T
+        rows[one // 8, inside[one % 8, other % 8]] = P[base_bits:]
+    return rows
+
+
 @njit(nogil=True, cache=True)
-def _fill(rows: Floats, tables: Floats) -> None:
-    """All 256 signed sums of each byte's eight rows, by doubling, the highest bit's row first."""
+def _fill(rows: Floats, tables: Floats, pairs: npt.NDArray[np.int64]) -> None:
+    """All 256 signed sums of each byte's rows: those of its bits by doubling, the highest bit's row
+    first, then those of its pairs.
+    """
     halves, base_bytes, _, lanes = rows.shape
     for half in range(halves):
         for byte in range(base_bytes):
@@ -84,6 +108,15 @@ def _fill(rows: Floats, tables: Floats) -> None:
                         row = rows[half, byte, bit, lane]
                         table[value + step, lane] = table[value, lane] + row
                         table[value, lane] -= row
+            for pair in range(len(pairs)):
+                one, other = 7 - pairs[pair, 0], 7 - pairs[pair, 1]
+                for value in range(256):
+                    if (value >> one ^ value >> other) & 1:
+                        for lane in range(lanes):
+                            table[value, lane] += rows[half, byte, 8 + pair, lane]
+                    else:
+                        for lane in range(lanes):
+                            table[value, lane] -= rows[half, byte, 8 + pair, lane]
 
 
 @njit(nogil=True, cache=True)
@@ -109,17 +142,18 @@ def _refresh(
                 vectors.store_half(target + 8 * i, vectors.sign_bits(sums + (i - start) * 4 * _SUMS))
 
 
-def refresh_numpy(base: Packed, P: Floats) -> Packed:
+def refresh_numpy(base: Packed, P: Floats, base_bits: int | None = None) -> Packed:
     """The plain twin, packed in and out: the same additions in the same order."""
-    base_bits, n_bits = P.shape
-    signs = np.unpackbits(base, axis=1).astype(np.float32)
-    signs = 2 * signs - 1
-    rows = np.zeros((8 * n_bytes(base_bits), n_bits), np.float32)
-    rows[:base_bits] = P
+    n_bits = P.shape[1]
+    base_bits = len(P) if base_bits is None else base_bits
+    rows = _by_byte(P, base_bits, n_bytes(base_bits))
+    bits = np.unpackbits(base, axis=1).reshape(len(base), n_bytes(base_bits), 8)
+    inputs = np.concatenate([bits, bits[:, :, PAIRS[:, 0]] ^ bits[:, :, PAIRS[:, 1]]], axis=2)
+    signs = 2 * inputs.astype(np.float32) - 1
     total = np.zeros((len(base), n_bits), np.float32)
     for byte in range(n_bytes(base_bits)):
         of_byte = np.zeros((len(base), n_bits), np.float32)
-        for bit in range(8 * byte, 8 * byte + 8):
-            of_byte += signs[:, bit, None] * rows[bit]
+        for i in range(8 if len(P) == base_bits else 8 + len(PAIRS)):
+            of_byte += signs[:, byte, i, None] * rows[byte, i]
         total += of_byte
     return np.packbits(total >= 0, axis=1)
