@@ -293,7 +293,7 @@ def test_the_asymmetric_score(index: Index, clusters: Clusters) -> None:
     ids, codes = index.to_numpy()
     hasher = index._hasher
     assert hasher is not None
-    weights = hasher.project_query(X[:4]).astype(np.float64)
+    weights = hasher.query_scores(X[:4]).astype(np.float64)
     signs = packed_to_signs(codes, 32)
     expected = (np.abs(weights).sum(axis=1)[:, None] - weights @ signs.T) / 2
     place = {name: i for i, name in enumerate(ids)}
@@ -444,7 +444,7 @@ def test_creating(path: Path, clusters: Clusters) -> None:
         ({"dim": 4, "hasher": "OHWEU"}, "expected an OHWEU"),
         ({"dim": 4, "durability": "none"}, "durability must be one of full, normal"),
         ({"dim": 4, "refresh": "never"}, "refresh must be one of auto, manual"),
-        ({"dim": 4, "hasher": OHWEU(64, base_bits=64)}, "64"),
+        ({"dim": 4, "hasher": OHWEU(64, base_bits=None)}, "64"),
     ):
         with pytest.raises((InvalidParameterError, InvalidInputError), match=what):
             Index.create(path, **how)

@@ -116,7 +116,7 @@ class Machine(RuleBasedStateMachine):
             if generation is not None and row and generation.number == hits.generation:
                 hasher = generation.hasher
                 X = np.array([self.items[hit.id].vector for hit in row])
-                live = refresh_numpy(hasher.hash(X), hasher.P_)
+                live = refresh_numpy(hasher.hash(X), hasher.P_, hasher.base_bits_)
                 expected = np.bitwise_count(live ^ hasher.encode_query(queries[q : q + 1])).sum(axis=1)
                 assert [hit.distance for hit in row] == expected.tolist()
         odd = self.index.search(queries[:1], k=len(ids) + 1, where={"$labels": "odd"})

@@ -52,8 +52,11 @@ class Ridge:
     prior: Floats
     seen: int = 0
     tally: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
-    _solution: Floats | None = field(init=False, default=None)
+    _solution: Floats = field(init=False)  # the last one; the prior at first
     _solved: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self._solution = self.prior.copy()
 
     @classmethod
     def empty(cls, penalty: npt.NDArray[np.float64], n_bits: int, dtype: Any) -> Self:
@@ -65,14 +68,14 @@ class Ridge:
 
     def solution(self) -> Floats:
         """M (n_inputs, n_bits)."""
-        if self._solution is None or not self._solved:
-            self._solution = self._solve() if self.seen else self.prior
+        if not self._solved:
+            self._solution = self._solve() if self.seen else self.prior.copy()
             self._solved = True
         return self._solution
 
     def look(self, inputs: Floats, targets: Floats) -> None:
         """Count how wrong the solution last in use is about rows that are about to be learnt from."""
-        scores = inputs @ (self.prior if self._solution is None else self._solution)
+        scores = inputs @ self._solution
         known = targets != 0
         wrong = known & ((scores >= 0) != (targets > 0))
         losses = np.maximum(0, 1 - targets * scores)[known]
@@ -101,7 +104,7 @@ class Ridge:
         spread = np.sqrt(np.maximum(np.einsum("fk,fk->k", M, G @ M) / max(self.seen, 1), 0))
         self.prior = (M / np.where(spread > 0, spread, 1)).astype(np.float32)
         self.gram[...], self.cross[...], self.tally[...] = 0, 0, 0
-        self.seen, self._solution = 0, None
+        self.seen, self._solution, self._solved = 0, self.prior.copy(), False
 
     def arrays(self) -> Arrays:
         """The arrays that make it up."""
