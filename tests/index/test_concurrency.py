@@ -42,6 +42,7 @@ def test_no_search_mixes_generations_or_states(tmp_path: Path, read_only: bool) 
     searched = Index.open(tmp_path / "index", read_only=True) if read_only else index
     generations: dict[int, OHWEU] = {}
     seen: set[int] = set()
+    turns: list[int] = []
     done = threading.Event()
 
     def learn() -> None:
@@ -56,6 +57,7 @@ def test_no_search_mixes_generations_or_states(tmp_path: Path, read_only: bool) 
         turn = 0
         while not done.is_set():
             turn += 1
+            turns.append(turn)
             rows = [(turn * 37 + i) % 4000 for i in range(20)]
             payloads = [{"row": row} for row in rows]
             index.add(range(5000, 5020), X[rows], payloads=payloads, replace=True)
@@ -97,7 +99,8 @@ def test_no_search_mixes_generations_or_states(tmp_path: Path, read_only: bool) 
     index.close()
     with Index.open(tmp_path / "index") as again:
         assert again.search(X[:50]).to_dict() == before
-        assert again._snapshot.live.shape[1] < 3000, "freed slots are used again"
+        # 20 slots a turn if none were used again; a long search keeps those that it sees
+        assert again._snapshot.live.shape[1] < 2000 + max(1000, 10 * len(turns)), "freed slots are used again"
 
 
 def test_writers_take_turns() -> None:

@@ -313,6 +313,8 @@ class Index(Reading):
             buffers = self._buffers
             if buffers is None and X is not None:
                 buffers = self._initialized(change, [Rows(X, label_rows(None, len(X)), True)])
+                if buffers is not None:
+                    closed = _NO_SLOTS  # the new memory was filled without them
             if buffers is not None:
                 opened = buffers.vacant(len(items))
             else:
