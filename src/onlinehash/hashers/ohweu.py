@@ -195,6 +195,21 @@ class OHWEU(OnlineHasher):
         """
         return {name: learner.progress() for name, learner in (("P", self._P), ("R", self._R))}
 
+    def tallies(self) -> dict[str, list[float]]:
+        """What ``progress`` is worked out from, where it is not learnt from the rows alone."""
+        learners = {"P": self._P, "R": self._R}
+        return {
+            name: learner.sums.tally.tolist()
+            for name, learner in learners.items()
+            if not isinstance(learner, Learner)
+        }
+
+    def put_tallies(self, tallies: dict[str, list[float]]) -> None:
+        """Take back what ``tallies`` gave."""
+        for name, learner in (("P", self._P), ("R", self._R)):
+            if not isinstance(learner, Learner):
+                learner.sums.tally[...] = tallies[name]
+
     @property
     def n_learnt_(self) -> int:
         """Labelled rows that P has learnt from."""

@@ -199,6 +199,7 @@ class FeatureRidge:
 
     directions: Floats | None  # (features, inputs)
     sums: Ridge
+    _projected: tuple[Floats, Floats] | None = field(init=False, default=None)  # a solution, and its R
 
     @classmethod
     def start(cls, sample: Floats, n_bits: int, seed: int) -> FeatureRidge:
@@ -251,10 +252,12 @@ class FeatureRidge:
     @property
     def projection(self) -> Floats:
         """R (features, n_bits)."""
-        R: Floats = self.sums.solution()[:-1]
-        if self.directions is not None:
-            R = self.directions @ R
-        return R
+        solution = self.sums.solution()
+        if self.directions is None:
+            return solution[:-1]
+        if self._projected is None or self._projected[0] is not solution:
+            self._projected = solution, self.directions @ solution[:-1]
+        return self._projected[1]
 
     @property
     def offset(self) -> Floats:

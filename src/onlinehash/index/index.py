@@ -23,18 +23,20 @@ import numpy as np
 
 from onlinehash.codes import Packed, check_packed, n_bytes
 from onlinehash.errors import (
+    IndexClosedError,
     IndexFileError,
     InvalidInputError,
     InvalidParameterError,
     ModelFileError,
     OnlineHashError,
     ReadOnlyError,
+    StorageError,
 )
 from onlinehash.hashers.ohweu import OHWEU
 from onlinehash.index import interop
 from onlinehash.index.buffers import Buffers, refresh
 from onlinehash.index.inputs import check_choice, check_ids, check_payloads, check_vectors
-from onlinehash.index.model import checked_base_bits, to_model
+from onlinehash.index.model import CodeRows, checked_base_bits, learn_from, to_lesson, to_model
 from onlinehash.index.reading import Reading, known_slots
 from onlinehash.index.results import Id, Item
 from onlinehash.index.snapshot import Floats, Generation, Slots, Unhashed
@@ -46,6 +48,8 @@ log = logging.getLogger(__name__)
 
 MEMORY = ":memory:"
 REFRESH = ("auto", "manual")
+
+_MOST_LESSONS = 256  # to be learnt from again by whoever opens the file after a crash
 
 _NO_SLOTS: Slots = np.empty(0, np.int64)
 
@@ -109,7 +113,7 @@ class Index(Reading):
         try:
             if hasher.initialized_:
                 with store.write() as change:
-                    change.put_model(to_model(hasher, None))
+                    change.put_model(to_model(hasher, 1, first=True), 1)
             index = cls(store, read_only=False, durability=durability, refresh=refresh, shown=os.fspath(path))
         except BaseException:
             store.close()
@@ -165,7 +169,11 @@ class Index(Reading):
         """Wait for what is under way, then let go of the file. May be called again."""
         with self._behind:
             thread = self._thread
-        super().close()
+        try:
+            if not self.read_only and self._folder is None:
+                self._write_down()
+        finally:
+            super().close()
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
@@ -352,7 +360,7 @@ class Index(Reading):
 
     def _learn_rows(self, change: Change, rows: Rows) -> None:
         if self._hasher is not None:
-            self._learnt(change, self._hasher.copy().partial_fit(rows.vectors, rows.labels))
+            self._learn_from(change, self._hasher, rows)
             return
         buffers = self._initialized(change, [rows])
         if buffers is None:
@@ -374,13 +382,18 @@ class Index(Reading):
         else:
             assert self._buffers is not None
             codes = self._buffers.base_codes(slots)
-            self._learnt(change, self._hasher.copy().learn_codes(codes, labels, X))
+            self._learn_from(change, self._hasher, CodeRows(codes, labels, X))
 
-    def _learnt(self, change: Change, hasher: OHWEU) -> None:
-        """Store what the hasher has learnt; it is served after the next refresh."""
-        assert self._hasher is not None
-        change.put_model(to_model(hasher, len(self._hasher.label_codes_.labels)))
-        number = change.generation + 1
+    def _learn_from(self, change: Change, before: OHWEU, lesson: Rows | CodeRows) -> None:
+        """Learn in a copy, and store it; it is served after the next refresh."""
+        hasher, number = before.copy(), change.generation + 1
+        learn_from(hasher, lesson)
+        stored = to_lesson(hasher, lesson, number)
+        count, size, learnt = change.lessons_size()
+        if count < _MOST_LESSONS and size + len(stored.data) < learnt:
+            change.put_lesson(stored)
+        else:
+            change.put_model(to_model(hasher, number, first=False), number)
 
         def after() -> None:
             self._hasher, self._generation = hasher, number
@@ -400,12 +413,13 @@ class Index(Reading):
         for part in rows:
             hasher.partial_fit(part.vectors, part.labels)
         change.drop_waiting()
-        change.put_model(to_model(hasher, None))
+        number = change.generation + 1
+        change.put_model(to_model(hasher, number, first=True), number)
         if len(slots):
             change.put_codes(slots, self._hash(hasher, vectors))
             if self.keep_vectors:
                 change.put_vectors(slots, vectors.astype(np.float16))
-        generation = Generation.of(change.generation + 1, hasher)
+        generation = Generation.of(number, hasher)
         buffers = Buffers(generation, len(slots))
         buffers.follow(change, generation)
 
@@ -414,6 +428,21 @@ class Index(Reading):
 
         self._after.append(after)
         return buffers
+
+    def _write_down(self) -> None:
+        """Write what was learnt in place of the lessons, so that whoever opens it need not learn again."""
+        with suppress(IndexClosedError), self._store.read() as view:
+            if not view.lessons_size()[0]:
+                return
+        try:
+            with self._change() as change:
+                assert self._hasher is not None
+                change.put_model(to_model(self._hasher, self._generation, first=False), self._generation)
+                self._prepare(change, self._buffers, _NO_SLOTS, _NO_SLOTS)
+        except IndexClosedError:
+            pass
+        except StorageError:
+            log.warning("%s: what was learnt stays written as lessons", self._shown, exc_info=True)
 
     def _prepare(self, change: Change, buffers: Buffers | None, opened: Slots, closed: Slots) -> None:
         """Make ready what searches will see when the change is committed."""

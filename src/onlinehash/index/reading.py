@@ -26,7 +26,7 @@ from onlinehash.index import interop
 from onlinehash.index.buffers import Buffers
 from onlinehash.index.filters import Filter, parse
 from onlinehash.index.inputs import check_choice, check_ids, check_k, check_vectors
-from onlinehash.index.model import from_model
+from onlinehash.index.model import from_model, learnt_again
 from onlinehash.index.results import Hits, Id, Item, Score, Stats
 from onlinehash.index.search import NONE, Found, by_codes, by_cosine, mask_of, reranked
 from onlinehash.index.snapshot import Floats, Generation, Slots, Snapshot, Unhashed
@@ -231,15 +231,24 @@ class Reading:
         started = time.perf_counter()
         generation = None if self._buffers is None else self._buffers.snapshot.generation
         if generation is None or generation.number != view.generation:
-            model = view.model()
-            if model is None:
-                raise IndexFileError(f"{self._shown}: damaged, its model is missing")
-            generation = Generation.of(view.generation, from_model(model, self._shown))
+            generation = Generation.of(view.generation, self._learnt_by(view, generation))
         buffers = self._buffers or Buffers(generation, view.n_slots())
         buffers.follow(view, generation)
         self._buffers, self._snapshot = buffers, buffers.snapshot
         self._hasher, self._generation = generation.hasher, generation.number
         self._seconds["open"] = time.perf_counter() - started
+
+    def _learnt_by(self, view: View, served: Generation | None) -> OHWEU:
+        """The hasher of a view: from the one served, where the lessons since then are all there."""
+        if served is not None:
+            lessons = view.lessons(served.number)
+            if lessons and lessons[0].generation == served.number + 1:
+                hasher = served.hasher.copy()
+                return learnt_again(hasher, lessons, served.number, view.generation, self._shown)
+        model = view.model()
+        if model is None:
+            raise IndexFileError(f"{self._shown}: damaged, its model is missing")
+        return from_model(model, view.lessons(), view.generation, self._shown)
 
 
 def known_slots(view: View, ids: list[Id]) -> Slots:

@@ -28,7 +28,8 @@ class Generation:
 
     @classmethod
     def of(cls, number: int, hasher: OHWEU) -> Generation:
-        """With the tables made."""
+        """With the tables made, and R solved for: searches find both ready."""
+        _ = hasher.R_
         return cls(number, hasher, hasher.lookup_tables())
 
     def refresh(self, base: Words, out: Words) -> None:

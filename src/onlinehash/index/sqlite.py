@@ -48,6 +48,7 @@ CREATE TABLE vectors (slot INTEGER PRIMARY KEY, vector BLOB NOT NULL, crc INTEGE
 CREATE TABLE waiting (number INTEGER PRIMARY KEY, vectors BLOB NOT NULL, labels TEXT NOT NULL,
                       new INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE model (part TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE lessons (generation INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE labels (number INTEGER PRIMARY KEY, label NOT NULL UNIQUE, code BLOB NOT NULL,
                      crc INTEGER NOT NULL);
 """
@@ -55,7 +56,7 @@ _OF_THE_MACHINE = {
     sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
 }  # fmt: skip
-_NAMES = {"state", "items", "chunks", "vectors", "waiting", "model", "labels"}
+_NAMES = {"state", "items", "chunks", "vectors", "waiting", "model", "lessons", "labels"}
 
 
 class SQLiteStore:

@@ -17,7 +17,7 @@ from onlinehash.index.filters import Filter
 from onlinehash.index.inputs import to_json
 from onlinehash.index.results import Id, Item
 from onlinehash.index.sqlite_filters import to_sql
-from onlinehash.index.store import Chunk, Floats, Labels, Model, Rows, Slots
+from onlinehash.index.store import Chunk, Floats, Labels, Lesson, Model, Rows, Slots
 from onlinehash.labels import LabelRows
 
 _TOGETHER = 256  # chunks that are read into one array
@@ -47,6 +47,19 @@ class SQLiteView:
         if set(parts) != {"base", "learnt"}:
             raise IndexFileError(f"{self._name}: damaged, a part of the model is missing")
         return Model(parts["base"], parts["learnt"], labels)
+
+    def lessons(self, since: int = 0) -> list[Lesson]:
+        rows = self._connection.execute(
+            "SELECT generation, data FROM lessons WHERE generation > ? ORDER BY generation", (since,)
+        )
+        return [Lesson(*row) for row in rows]
+
+    def lessons_size(self) -> tuple[int, int, int]:
+        count, size, learnt = self._connection.execute(
+            "SELECT count(*), coalesce(sum(length(data)), 0), "
+            "(SELECT length(value) FROM model WHERE part = 'learnt') FROM lessons"
+        ).fetchone()
+        return count, size, learnt or 0
 
     def n_slots(self) -> int:
         (last,) = self._connection.execute("SELECT coalesce(max(number), -1) FROM chunks").fetchone()
@@ -207,8 +220,13 @@ class SQLiteChange(SQLiteView):
                 (text, item_checksum(slot, id, payload, text), slot),
             )
 
-    def put_model(self, model: Model) -> None:
-        self._connection.execute("UPDATE state SET generation = generation + 1")
+    def put_lesson(self, lesson: Lesson) -> None:
+        self._connection.execute("UPDATE state SET generation = ?", (lesson.generation,))
+        self._connection.execute("INSERT INTO lessons VALUES (?, ?)", (lesson.generation, lesson.data))
+
+    def put_model(self, model: Model, generation: int) -> None:
+        self._connection.execute("UPDATE state SET generation = ?", (generation,))
+        self._connection.execute("DELETE FROM lessons")
         if model.base is not None:
             self._connection.execute("INSERT INTO model VALUES ('base', ?)", (model.base,))
         self._connection.execute("INSERT OR REPLACE INTO model VALUES ('learnt', ?)", (model.learnt,))
@@ -217,7 +235,7 @@ class SQLiteChange(SQLiteView):
             "INSERT INTO labels VALUES (?, ?, ?, ?)",
             [
                 (number, label, code, checksum(number, typed(label), code))
-                for number, (label, code) in enumerate(model.labels, known)
+                for number, (label, code) in enumerate(model.labels[known:], known)
             ],
         )
 

@@ -28,12 +28,20 @@ Labels = Sequence[Sequence[Label]]
 class Model:
     """A hasher as it is stored: what is fixed for ever, what moves, and the rows of L.
 
-    Where it is written again, ``base`` is None and ``labels`` are those that are new.
+    Where it is written again, ``base`` is None. Labels that are stored already stay as they are.
     """
 
     base: bytes | None
     learnt: bytes
     labels: list[tuple[Label, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What one call has learnt from. A model and the lessons after it are what has been learnt."""
+
+    generation: int  # the one that it led to
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,13 @@ class View(Protocol):
         """What was fixed when the index was made."""
 
     def model(self) -> Model | None:
-        """The hasher, None before initialisation."""
+        """The hasher as it was last written, None before initialisation."""
+
+    def lessons(self, since: int = 0) -> list[Lesson]:
+        """What has been learnt from since then, and after generation ``since``."""
+
+    def lessons_size(self) -> tuple[int, int, int]:
+        """The number of lessons, their bytes, and those of what was learnt before them."""
 
     def n_slots(self) -> int:
         """All slots with base codes are below this number."""
@@ -112,8 +126,11 @@ class Change(View, Protocol):
     def put_labels(self, slots: Slots, labels: Labels) -> None:
         """Replace the labels that are kept with items."""
 
-    def put_model(self, model: Model) -> None:
-        """Write the hasher: a new generation."""
+    def put_model(self, model: Model, generation: int) -> None:
+        """Write the hasher of a generation, and let go of the lessons before it."""
+
+    def put_lesson(self, lesson: Lesson) -> None:
+        """Write what has led to a new generation."""
 
     def put_rows(self, rows: Rows) -> None:
         """Let labelled rows wait for initialisation."""
