@@ -6,6 +6,7 @@
 import json
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,10 @@ def write() -> None:
     X = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
     for kind, n_init in (("hashed", 30), ("waiting", 100)):
         path = GOLDEN / f"{kind}-{VERSION}.oh"
-        with Index.create(path, dim=8, hasher=OHWEU(16, n_init=n_init)) as index:
+        with (
+            TemporaryDirectory() as folder,
+            Index.create(f"{folder}/index", dim=8, hasher=OHWEU(16, n_init=n_init)) as index,
+        ):
             ids: list[Any] = [f"item {i}" if i % 2 else i for i in range(60)]
             labels = [["odd", i] if i % 2 else None for i in range(60)]
             index.add(ids, X, labels=labels, payloads=[{"n": i, "ü": [i]} for i in range(60)])
@@ -57,8 +61,8 @@ def write() -> None:
             index.delete([0, 2, "item 59"])
             index.tag(["item 7", 8], ["tagged", "tagged"])
             found = answers(index)
+            index.backup(path)  # as it is, with its lessons
         (GOLDEN / f"{kind}-{VERSION}.json").write_text(json.dumps(found, ensure_ascii=False) + "\n")
-        path.with_name(f"{path.name}-lock").unlink()
 
 
 if __name__ == "__main__":
