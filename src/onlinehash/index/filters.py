@@ -2,7 +2,7 @@
 
     {"year": {"gte": 2020}, "tag": "cat"}       all of these hold
     {"year": [2020, 2021]}                       one of these values: short for {"in": [...]}
-    {"author.name": "Ada"}                       a field within a field
+    {"camera.maker": "Acme"}                       a field within a field
     {"tag": {"exists": True}}                    the field is there
     {"$labels": "cat"}   {"$id": ["a", "b"]}     labels kept with the item; its id
     {"$or": [{...}, {...}]}   {"$not": {...}}
