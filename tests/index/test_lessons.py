@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from onlinehash import OHWEU, Index, IndexFileError, check
-from onlinehash.index import index as module
+from onlinehash.index import learning as module
 
 X = np.random.default_rng(0).normal(size=(1200, 24)).astype(np.float32)
 LABELS = ["left" if x[0] < 0 else "right" for x in X]
