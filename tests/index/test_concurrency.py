@@ -46,11 +46,16 @@ def test_no_search_mixes_generations_or_states(tmp_path: Path, read_only: bool) 
     done = threading.Event()
 
     def learn() -> None:
-        for start in range(0, 3000, 50):
-            number = index.learn(X[start : start + 50], LABELS[start : start + 50], wait=start % 3 == 0)
-            assert index._hasher is not None
-            generations[number] = index._hasher
-        done.set()
+        try:
+            for turn in range(1000):  # at least 60 times, and on until searches have seen what they should
+                if turn >= 60 and len(seen) >= 3:
+                    break
+                of = slice(50 * (turn % 60), 50 * (turn % 60) + 50)
+                number = index.learn(X[of], LABELS[of], wait=turn % 3 == 0)
+                assert index._hasher is not None
+                generations[number] = index._hasher
+        finally:
+            done.set()
 
     def change() -> None:
         # item 5000 + i moves from row to row, its payload with it; ids of a group come and go together
@@ -90,6 +95,7 @@ def test_no_search_mixes_generations_or_states(tmp_path: Path, read_only: bool) 
             live = packed_to_words(hasher.encode(X[rows]), 32)[0]
             assert (np.bitwise_count(live ^ codes[q]) == hits.distances[q, : len(rows)]).all()
 
+    searched.search(X[:4], k=2030, score="hamming")  # what is compiled is compiled by now
     together(learn, change, search, search)
     assert len(seen) >= 3
     index.refresh()
