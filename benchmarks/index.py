@@ -17,9 +17,10 @@ from typing import Any
 import faiss
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from benchmarks import photographs
-from benchmarks.rows import Row, one_core, timed
+from benchmarks.rows import Row, timed
 from onlinehash import OHWEU, Index
 from onlinehash.codes import n_bytes, packed_to_words
 from onlinehash.index.results import Score
@@ -32,7 +33,7 @@ KINDS = [f"kind {i}" for i in range(20)]
 
 def rows(quick: bool) -> Iterator[Row]:
     """Everything in files on the disk that the project lies on."""
-    with tempfile.TemporaryDirectory(dir=".") as folder, one_core():  # of BLAS; scans take all
+    with tempfile.TemporaryDirectory(dir=".") as folder, threadpool_limits(1):  # of BLAS; scans take all
         yield from _adds(Path(folder), quick)
         for n in (20_000,) if quick else (1_000_000, 10_000_000):
             for base_bits, n_bits in SHAPES:

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_info
 
-from benchmarks.rows import Row, one_core, timed
+from benchmarks.rows import Row, timed
 from onlinehash import OHWEU
 from onlinehash.kernels.learn import Learner, block_size
+from onlinehash.kernels.threads import at_most
 
 Floats = npt.NDArray[np.float32]
 
@@ -34,7 +35,7 @@ def rows(quick: bool) -> Iterator[Row]:
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((n, WIDTH), np.float32)
     Z /= np.linalg.norm(Z, axis=1, keepdims=True)
-    with one_core():
+    with at_most(1):
         square = rng.standard_normal((2048, 2048), np.float32)
         peak = 2 * 2048**3 / timed(lambda: square @ square).wall
         for n_bits in (32, 64) if quick else (32, 64, 96, 128):

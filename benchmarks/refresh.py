@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.rows import Row, one_core, timed
+from benchmarks.rows import Row, timed
 from onlinehash.codes import Words, allocate_words, words_to_packed
 from onlinehash.hashers.features import Features
 from onlinehash.kernels.hash import sign_of_product
 from onlinehash.kernels.refresh import lookup_tables, refresh_codes
+from onlinehash.kernels.threads import at_most
 
 SHAPES = ((64, 64), (128, 128), (256, 64), (512, 64))
 
@@ -44,7 +45,7 @@ def _refresh(n: int, base_bits: int, n_bits: int) -> Iterator[Row]:
     # the tables are part of it: P has moved
     ours = timed(lambda: refresh_codes(base, lookup_tables(P), n_bits, out, threads=1), 2)
     some = words_to_packed(base[:, :100_000], base_bits)
-    with one_core():
+    with at_most(1):
         numpy = timed(lambda: _numpy(some, P), 2).wall / len(some) * n
     goal = 5 if (base_bits, n_bits) == (64, 64) else None
     yield Row(

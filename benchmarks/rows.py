@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,12 +48,3 @@ def timed(work: Callable[[], Any], repeats: int = 3, at_least: float = 0.2) -> T
         used += run.wall
         runs += 1
     return best
-
-
-@contextmanager
-def one_core() -> Iterator[None]:
-    """BLAS and OpenMP on one thread."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield

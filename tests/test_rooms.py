@@ -25,7 +25,7 @@ MAY_KNOW = {
     "datasets": {"errors", "labels"},
     "checks": {"errors", "codes"},
     "index": {"errors", "memory", "codes", "labels", "kernels", "hashers"},
-    "paper": {"errors", "codes", "labels", "hashers", "metrics", "datasets"},
+    "paper": {"errors", "codes", "labels", "kernels", "hashers", "metrics", "datasets"},
     "cli": {"errors", "codes", "datasets", "hashers", "index", "paper"},
     "__main__": {"cli"},
 }

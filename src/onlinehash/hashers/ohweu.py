@@ -27,6 +27,7 @@ from onlinehash.kernels.hash import sign_of_product
 from onlinehash.kernels.inputs import input_signs, n_inputs
 from onlinehash.kernels.learn import RULES, Learner, Rule
 from onlinehash.kernels.refresh import lookup_tables, refresh_codes, refresh_numpy
+from onlinehash.kernels.threads import side_by_side
 from onlinehash.labels import LabelRows, label_rows
 from onlinehash.targets import ROWS, LabelCodes, Rows
 
@@ -177,7 +178,9 @@ class OHWEU(OnlineHasher):
         targets = self.label_codes_.targets(labels)
         for start in range(0, len(labelled), _SLICE):
             of = labelled[start : start + _SLICE]
-            self._learn_rows_of(H[of], None if X is None else self.features_(X[of]), targets[of])
+            self._learn_P(H[of], targets[of])
+            if X is not None:
+                self._R.learn(self.features_(X[of]), targets[of])
         return self
 
     def copy(self) -> Self:
@@ -249,7 +252,9 @@ class OHWEU(OnlineHasher):
         self._R = FeatureRidge.start(sample, self.n_bits, self.seed_)
         # the first lesson, which later ones outweigh: the codes of PCA-ITQ
         codes = sign_of_product(sample, *pca_itq_frames(sample, self.n_bits, ITERATIONS, self.seed_))
-        self._learn_rows_of(self._hash(sample), sample, input_signs(codes, self.n_bits, False))
+        targets = input_signs(codes, self.n_bits, False)
+        self._learn_P(self._hash(sample), targets)
+        self._R.learn(sample, targets)
         self._P.sums.become_prior()
         self._R.sums.become_prior()
 
@@ -278,11 +283,9 @@ class OHWEU(OnlineHasher):
         targets = self.label_codes_.targets(labels)
         if not labelled.all():
             Z, targets = Z[labelled], targets[labelled]
-        self._learn_rows_of(self._hash(Z), Z, targets)
+        side_by_side(lambda: self._learn_P(self._hash(Z), targets), lambda: self._R.learn(Z, targets))
 
-    def _learn_rows_of(self, H: Packed, Z: Floats | None, targets: Floats) -> None:
-        if Z is not None:
-            self._R.learn(Z, targets)
+    def _learn_P(self, H: Packed, targets: Floats) -> None:
         if isinstance(self._P, CodeRidge):
             self._P.learn(H, targets)
         else:

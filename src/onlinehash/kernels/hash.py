@@ -14,6 +14,7 @@ import numpy.typing as npt
 from numba import njit
 
 from onlinehash.codes import Packed, n_bytes
+from onlinehash.kernels.panels import add_product
 from onlinehash.memory import aligned_empty
 
 Floats = npt.NDArray[np.float32]
@@ -74,7 +75,8 @@ def sign_of_product(Z: Floats, W: Floats, b: Floats | None = None) -> Packed:
     norms_of_W = np.sqrt(np.einsum("dk,dk->k", W, W)) + (0 if b is None else np.abs(b))
     for start in range(0, len(Z), _ROWS):
         rows = Z[start : start + _ROWS]
-        scores = rows @ W
+        scores = np.zeros((len(rows), n_bits), np.float32)
+        add_product(scores, rows, W)
         if b is not None:
             scores += b
         norms = np.empty(len(rows), np.float32)

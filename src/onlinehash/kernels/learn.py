@@ -26,6 +26,7 @@ import numpy.typing as npt
 from numba import njit
 
 from onlinehash.kernels.gram import lower_gram
+from onlinehash.kernels.panels import add_product
 
 Floats = npt.NDArray[np.float32]
 Rule = Literal["paper", "released", "floored"]
@@ -84,18 +85,18 @@ class Learner:
     def _span(self, Z: Floats, targets: Floats) -> None:
         n, block = len(Z), block_size(self.M.shape[1])
         before = self.M if self.mean is None or n <= block else self.M.copy()
-        steps = np.empty((n, self.M.shape[1]), np.float32)
+        steps = np.zeros((n, self.M.shape[1]), np.float32)
         for start in range(0, n, block):
             rows = Z[start : start + block]
             of_block = steps[start : start + block]
-            np.matmul(rows, self.M, out=of_block)
+            add_product(of_block, rows, self.M)
             _recursion(
                 of_block, lower_gram(rows), targets[start : start + block], self.C,
                 self.rule == "paper", self.rule != "released", self.mistakes, self.losses,
             )  # fmt: skip
             if self.mean is not None and start + block >= n:
                 self._average(self.mean, before, Z, steps)  # before M moves on, for a span of one block
-            self.M += rows.T @ of_block
+            add_product(self.M, rows.T, of_block)
         self.seen += n
 
     def _average(self, mean: Floats, before: Floats, Z: Floats, steps: Floats) -> None:
@@ -104,7 +105,7 @@ class Learner:
         weighted = steps * (np.arange(n, 0, -1, dtype=np.float32)[:, None] / np.float32(total))
         mean *= np.float32((self.seen + 1) / total)
         mean += np.float32(n / total) * before
-        mean += Z.T @ weighted
+        add_product(mean, Z.T, weighted)
 
 
 def block_size(n_bits: int) -> int:

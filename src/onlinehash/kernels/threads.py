@@ -3,14 +3,42 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
+
+_most: ContextVar[int | None] = ContextVar("most", default=None)
 
 
 def n_cores() -> int:
-    """Cores that this process may use."""
+    """Cores that the caller may use. It is one within the pool, so that no part waits for another."""
+    if (most := _most.get()) is not None:
+        return most
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def at_most(cores: int) -> Iterator[None]:
+    """Our kernels, BLAS and OpenMP on no more than so many threads."""
+    from threadpoolctl import threadpool_limits
+
+    before = _most.set(cores)
+    try:
+        with threadpool_limits(cores):
+            yield
+    finally:
+        _most.reset(before)
+
+
+def side_by_side(*works: Callable[[], None]) -> None:
+    """Call functions that have nothing to do with each other, each on a core where there are as many."""
+    if n_cores() < len(works):
+        for work in works:
+            work()
+    else:
+        in_parts(lambda part, first, last: works[part](), len(works), len(works), align=1)
 
 
 def in_parts(work: Callable[[int, int, int], None], n: int, parts: int, align: int = 64) -> None:
@@ -32,7 +60,11 @@ def in_parts(work: Callable[[int, int, int], None], n: int, parts: int, align: i
 
 @cache
 def _executor() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(n_cores(), thread_name_prefix="onlinehash")
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="onlinehash", initializer=_alone)
+
+
+def _alone() -> None:
+    _most.set(1)
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child starts its own

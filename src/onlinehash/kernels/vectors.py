@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -18,6 +19,8 @@ LANES = 32  # slots that one look of the scan takes: four registers of AVX-512
 GROUP = 64  # slots that one word of hits stands for
 FLOATS, TILE = 16, 4  # a tile of 4 × 4 sums of 16 floats fills half of AVX-512's registers
 SUMS = 32  # live bits that are summed at once in a refresh: two registers of AVX-512
+# rows and columns of a panel, whose sums fill half of the registers that there are
+PANEL = (8, 32) if get_host_cpu_features().get("avx512f") else (4, 16)
 
 _AHEAD = 2048  # bytes: seen to bring a third for single queries over several words, and to cost none
 
@@ -224,3 +227,42 @@ def add_products(typing: Any, left: Any, right: Any, row: Any, steps: Any, sums:
 
     address, size = types.uintp, types.intp
     return types.void(address, address, size, size, address, size), code
+
+
+@intrinsic
+def add_panel(
+    typing: Any, left: Any, along: Any, down: Any, right: Any, row: Any, steps: Any, sums: Any, step: Any
+) -> Any:
+    """Add a product of matrices, of a panel's rows and columns, to floats in memory.
+
+        sums[t, :] += Σ_i left[t, i] right[i, :]    for i < steps
+
+    ``left[t, i]`` lies at ``left + t * down + i * along``, row i of ``right`` at ``right + i * row``, row
+    t of ``sums`` at ``sums + t * step``; all in bytes. Sums are taken in the order of i.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        left, along, down, right, row, steps, sums, step = args
+        kind, tall, wide = ir.VectorType(_F32, FLOATS), PANEL[0], range(PANEL[1] // FLOATS)
+        panel = [(t, part) for t in range(tall) for part in wide]
+
+        def place(t: int, part: int) -> Any:
+            return builder.add(sums, builder.add(builder.mul(step, _int(t)), _int(4 * FLOATS * part)))
+
+        totals = {at: cgutils.alloca_once_value(builder, _load(builder, place(*at), kind, 4)) for at in panel}
+        downs = [builder.mul(down, _int(t)) for t in range(tall)]
+        with cgutils.for_range(builder, steps) as loop:
+            here = builder.add(right, builder.mul(loop.index, row))
+            rights = [_load(builder, builder.add(here, _int(4 * FLOATS * part)), kind, 4) for part in wide]
+            first = builder.add(left, builder.mul(loop.index, along))
+            for t in range(tall):
+                value = _splat(builder, _load(builder, builder.add(first, downs[t]), _F32, 4), FLOATS)
+                for part in wide:
+                    name, total = f"llvm.fma.v{FLOATS}f32", totals[t, part]
+                    builder.store(_call(builder, name, kind, value, rights[part], builder.load(total)), total)
+        for at in panel:
+            _store(builder, builder.load(totals[at]), place(*at), 4)
+        return context.get_dummy_value()
+
+    address, size = types.uintp, types.intp
+    return types.void(address, size, size, address, size, size, address, size), code

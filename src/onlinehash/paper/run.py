@@ -18,8 +18,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
+from onlinehash.kernels.threads import at_most
 from onlinehash.paper.jobs import TIMED, Job
 from onlinehash.paper.measure import Bench
 from onlinehash.paper.methods import Parameters
@@ -94,7 +93,7 @@ def run(jobs: Sequence[Job], bench: Bench, results: Results, workers: int, progr
 
 
 def _alone(jobs: Sequence[Job], bench: Bench) -> Iterator[tuple[Job, Any]]:
-    with threadpool_limits(1):
+    with at_most(1):
         for job in jobs:
             log.info("measuring %s", job.title)
             yield job, bench.run(job)
@@ -119,7 +118,7 @@ def _together(jobs: Sequence[Job], bench: Bench, workers: int) -> Iterator[tuple
 
 
 def _in_process(bench: Bench, job: Job) -> Any:
-    with threadpool_limits(1):
+    with at_most(1):
         return bench.run(job)
 
 
