@@ -63,8 +63,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     np.save(tmp_path / "features.npy", X.astype(np.float32))
     np.save(tmp_path / "labels.npy", Y)
     files = ["--data", str(tmp_path / "features.npy"), "--labels", str(tmp_path / "labels.npy")]
-    ran("paper", "fig2", *SMALL, *files, "--out", str(tmp_path / "out"), "--workers", "2")
+    ran("paper", "fig2", *SMALL, "8", *files, "--out", str(tmp_path / "out"), "--workers", "2")
     table = (tmp_path / "out" / "mAP-features.md").read_text()
+    assert {"8", "16"} <= {cell.strip().split()[0] for cell in table.split("|") if cell.strip()}
     assert f"{np.count_nonzero(Y.any(axis=1)) - 300} items" in table
     assert "| OSupH |" in table
 

@@ -25,12 +25,12 @@ _Tier = Annotated[str, typer.Option(help="How much: quick (a minute), standard, 
 _Data = Annotated[
     Path | None,
     typer.Option(
-        help="A file of features, or the folder of the photographs; without it, those that ONLINEHASH_DATA "
-        "names, or else digits."
+        help="A file of features, or the folder of the photographs; without it, the one that ONLINEHASH_DATA "
+        "names or ../shared/data, or else digits."
     ),
 ]
 _Labels = Annotated[Path | None, typer.Option(help="A file of labels, where they are not with the features.")]
-_Bits = Annotated[list[int] | None, typer.Option(help="A number of bits; may be given several times.")]
+_Bits = Annotated[list[int] | None, typer.Option(help="One or more numbers of bits: --bits 32 64 96 128.")]
 _Repeats = Annotated[int | None, typer.Option(min=1, help="Divisions of the data, each with a seed.")]
 _Out = Annotated[Path, typer.Option(help="Folder for results, tables, figures and the report.")]
 _Workers = Annotated[int, typer.Option(min=1, help="Processes that measure codes side by side.")]
@@ -64,7 +64,10 @@ def paper(
     if tier not in TIERS:
         raise InvalidParameterError(f"--tier: expected one of {', '.join(TIERS)}, got {tier!r}")
     how = TIERS[tier]
-    how = replace(how, bits=tuple(bits) if bits else how.bits, repeats=repeats or how.repeats)
+    # an option takes one word, so the other numbers after --bits arrive among the parts
+    numbers = [*(bits or []), *(int(part) for part in parts or [] if bits and part.isdigit())]
+    parts = [part for part in parts or [] if not (bits and part.isdigit())]
+    how = replace(how, bits=tuple(dict.fromkeys(numbers)) or how.bits, repeats=repeats or how.repeats)
     if data is None:
         folder = sources.default_folder()
         settings = [sources.DIGITS] if folder is None or tier == "quick" else sources.photographs(folder)
@@ -72,7 +75,7 @@ def paper(
         settings = sources.photographs(data)
     else:
         settings = sources.user_file(data, labels)
-    jobs = plan(parts or [], how, settings)
+    jobs = plan(parts, how, settings)
     results = Results(out / "results.jsonl")
     bench = Bench({setting.name: setting for setting in settings}, out / "made")
     console = Console(stderr=True)

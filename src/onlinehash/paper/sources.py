@@ -13,6 +13,7 @@ from onlinehash.datasets import Dataset, read
 from onlinehash.errors import DataFileError
 
 FOLDER = "ONLINEHASH_DATA"  # the environment variable that names the photographs' folder
+USUAL_FOLDER = "../shared/data"
 PHOTOGRAPHS = ("all", "no-person", "tags")
 
 
@@ -57,8 +58,8 @@ def photographs(folder: Path) -> list[Setting]:
 
 
 def default_folder() -> Path | None:
-    """The photographs' folder, where the environment names one that has them."""
-    folder = Path(os.environ.get(FOLDER, ""))
+    """The photographs' folder: the one that the environment names or the usual one, if it has them."""
+    folder = Path(os.environ.get(FOLDER, USUAL_FOLDER))
     return folder if (folder / "coco30k_features.npy").exists() else None
 
 
