@@ -34,6 +34,7 @@ __all__ = [
     "OSupH",
     "OnlineHashError",
     "ReadOnlyError",
+    "ShardsMissingError",
     "StorageError",
     "Triggered",
     "UnknownIdError",
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from onlinehash.errors import NotInitializedError as NotInitializedError
     from onlinehash.errors import OnlineHashError as OnlineHashError
     from onlinehash.errors import ReadOnlyError as ReadOnlyError
+    from onlinehash.errors import ShardsMissingError as ShardsMissingError
     from onlinehash.errors import StorageError as StorageError
     from onlinehash.errors import UnknownIdError as UnknownIdError
     from onlinehash.hashers.bsodh import BSODH as BSODH
