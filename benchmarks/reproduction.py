@@ -1,4 +1,4 @@
-"""``python -m benchmarks.reproduction DIR [DIR …]``: what ``onlinehash paper`` found, into docs/reproduction.md.
+"""``python -m benchmarks.reproduction DIR [DIR …]``: ``onlinehash paper``'s results in docs/reproduction.md.
 
 What stands between ``<!-- name -->`` and ``<!-- end -->`` there is drawn again: the table of that name,
 or the figure, copied beside the document, from the first of the folders that has one. The words
@@ -37,7 +37,9 @@ def _found(name: str, folders: list[Path]) -> str:
             PICTURES.mkdir(exist_ok=True)
             shutil.copy(folder / f"{name}.svg", PICTURES)
             return f"![{name}]({PICTURES.name}/{name}.svg)"
-    sys.exit(f"none of {', '.join(map(str, folders))} has {name}.md or {name}.svg: run onlinehash paper first")
+    sys.exit(
+        f"none of {', '.join(map(str, folders))} has {name}.md or {name}.svg: run onlinehash paper first"
+    )
 
 
 def _cost(folders: list[Path]) -> str:
