@@ -29,7 +29,7 @@ def main(folders: list[Path]) -> None:
 
 def _found(name: str, folders: list[Path]) -> str:
     if name == "cost":
-        return _cost(folders)
+        return _cost(folders[0])
     for folder in folders:
         if (folder / f"{name}.md").exists():
             return (folder / f"{name}.md").read_text().strip()
@@ -42,18 +42,16 @@ def _found(name: str, folders: list[Path]) -> str:
     )
 
 
-def _cost(folders: list[Path]) -> str:
+def _cost(folder: Path) -> str:
     """Minutes on one core by kind of measurement."""
-    lines = ["| measurements | of | minutes on one core |", "| --- | ---: | ---: |"]
-    for folder in folders:
-        took: dict[str, list[float]] = {}
-        for line in (folder / "results.jsonl").read_text().splitlines():
-            record = json.loads(line)
-            took.setdefault(record["job"]["kind"], []).append(record["took"])
-        tier = f"{folder.name}, " if len(folders) > 1 else ""
-        for kind, seconds in took.items():
-            lines.append(f"| {tier}{kind} | {len(seconds)} | {sum(seconds) / 60:.1f} |")
-    return "\n".join(lines)
+    took: dict[str, list[float]] = {}
+    for line in (folder / "results.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        took.setdefault(record["job"]["kind"], []).append(record["took"])
+    rows = [f"| {kind} | {len(seconds)} | {sum(seconds) / 60:.1f} |" for kind, seconds in took.items()]
+    return "\n".join(
+        ["| kind of measurement | how many | minutes on one core |", "| --- | ---: | ---: |", *rows]
+    )
 
 
 if __name__ == "__main__":
