@@ -25,8 +25,9 @@ MAY_KNOW = {
     "datasets": {"errors", "labels"},
     "checks": {"errors", "codes"},
     "index": {"errors", "memory", "codes", "labels", "kernels", "hashers"},
+    "images": {"errors", "kernels", "index"},
     "paper": {"errors", "codes", "labels", "kernels", "hashers", "metrics", "datasets"},
-    "cli": {"errors", "codes", "labels", "datasets", "hashers", "index", "paper"},
+    "cli": {"errors", "codes", "labels", "datasets", "hashers", "index", "images", "paper"},
     "__main__": {"cli"},
 }
 
