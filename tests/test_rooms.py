@@ -26,7 +26,8 @@ MAY_KNOW = {
     "checks": {"errors", "codes"},
     "index": {"errors", "memory", "codes", "labels", "kernels", "hashers"},
     "paper": {"errors", "codes", "labels", "kernels", "hashers", "metrics", "datasets"},
-    "cli": {"errors", "codes", "datasets", "hashers", "index", "paper"},
+    "server": {"errors", "kernels", "labels", "targets", "hashers", "index"},
+    "cli": {"errors", "codes", "datasets", "hashers", "index", "paper", "server"},
     "__main__": {"cli"},
 }
 

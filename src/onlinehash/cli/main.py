@@ -8,6 +8,7 @@ import typer
 
 from onlinehash import __version__
 from onlinehash.cli.paper import paper
+from onlinehash.cli.serve import serve
 from onlinehash.errors import OnlineHashError
 
 app = typer.Typer(
@@ -15,6 +16,7 @@ app = typer.Typer(
     help="A binary similarity index whose codes learn while it serves.",
 )  # fmt: skip
 app.command()(paper)
+app.command()(serve)
 
 
 @app.callback(invoke_without_command=True)
