@@ -19,15 +19,18 @@ from onlinehash.cli.info import info
 from onlinehash.cli.learn import learn
 from onlinehash.cli.paper import paper
 from onlinehash.cli.search import search
+from onlinehash.cli.serve import serve
 from onlinehash.cli.tag import tag
 from onlinehash.errors import (
     IndexLockedError,
     MissingExtraError,
     OnlineHashError,
+    ServerError,
     StorageError,
     UnknownIdError,
 )
 
+_OUTSIDE = (IndexLockedError, StorageError, MissingExtraError, ServerError)
 FOUND, REFUSED, SURROUNDINGS = 1, 2, 3
 EXIT_CODES = {
     0: "done",
@@ -43,7 +46,7 @@ app = typer.Typer(
     name="onlinehash", no_args_is_help=True, pretty_exceptions_enable=False,
     help="A binary similarity index whose codes learn while it serves.",
 )  # fmt: skip
-for command in (create, add, learn, tag, search, get, delete, info, check, backup, export, paper):
+for command in (create, add, learn, tag, search, get, delete, info, check, backup, export, serve, paper):
     app.command()(command)
 
 
@@ -71,7 +74,7 @@ def exit_code(error: OnlineHashError) -> int:
     """Which of ``EXIT_CODES`` an error ends with."""
     if isinstance(error, UnknownIdError):
         return FOUND
-    return SURROUNDINGS if isinstance(error, (IndexLockedError, StorageError, MissingExtraError)) else REFUSED
+    return SURROUNDINGS if isinstance(error, _OUTSIDE) else REFUSED
 
 
 def fail(error: Exception, code: int) -> None:
