@@ -26,6 +26,7 @@ MAY_KNOW = {
     "checks": {"errors", "codes"},
     "index": {"errors", "memory", "codes", "labels", "kernels", "hashers"},
     "paper": {"errors", "codes", "labels", "kernels", "hashers", "metrics", "datasets"},
+    "client": {"errors", "codes", "labels", "hashers", "index"},
     "server": {"errors", "kernels", "labels", "targets", "hashers", "index"},
     "cli": {"errors", "codes", "labels", "datasets", "hashers", "index", "paper", "server"},
     "__main__": {"cli"},
