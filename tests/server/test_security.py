@@ -25,7 +25,8 @@ def test_keys_for_reading_and_for_writing(start: Start) -> None:
     reads = [("GET", "/v1/indexes", None), ("GET", URL, None), ("POST", f"{URL}/search", ONE),
              ("GET", f"{URL}/items", None), ("GET", f"{URL}/items/1.jpg/code", None),
              ("POST", f"{URL}/items/get", {"ids": ["1.jpg"]}), ("GET", "/metrics", None)]  # fmt: skip
-    writes = [("PUT", f"{URL}/items", {"ids": ["x"], **ONE}), ("POST", f"{URL}/learn", {**ONE, "labels": ["a"]}),
+    writes = [("PUT", f"{URL}/items", {"ids": ["x"], **ONE}),
+              ("POST", f"{URL}/learn", {**ONE, "labels": ["a"]}),
               ("POST", f"{URL}/tag", {"ids": ["1.jpg"], "labels": ["a"]}), ("POST", f"{URL}/refresh", None),
               ("POST", f"{URL}/items/delete", {"ids": ["x"]}), ("PUT", "/v1/indexes/b", {"dim": 2}),
               ("DELETE", "/v1/indexes/b", None)]  # fmt: skip
@@ -73,7 +74,8 @@ def test_without_keys_it_listens_on_this_machine_only(host: str) -> None:
 
 
 NAMES_THAT_ARE_NONE = [
-    "..", "%2e%2e", "..%2f..%2fetc", "a%2fb", "a%00b", ".hidden", "-rf", "a.b", "a b", "a" * 65, "é", "a%0a", "%5c", "~",
+    "..", "%2e%2e", "..%2f..%2fetc", "a%2fb", "a%00b", ".hidden", "-rf", "a.b", "a b", "a" * 65, "é", "a%0a",
+    "%5c", "~",
 ]  # fmt: skip
 
 
@@ -84,7 +86,6 @@ def test_names_stay_within_the_folder(start: Start, tmp_path: Path, name: str) -
     outside.write_text("secret")
     before = sorted(tmp_path.rglob("*"))
     for method in ("GET", "PUT", "DELETE"):
-        request = httpx.Request(method, f"{running.url}/v1/indexes/{name}", json={"dim": 2})
         request = running.client.build_request(method, f"/v1/indexes/{name}", json={"dim": 2})
         answer = running.client.send(request)
         assert answer.status_code in (404, 405, 422), (method, answer.text)
