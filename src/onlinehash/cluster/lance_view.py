@@ -118,10 +118,8 @@ class LanceView:
             table = pa.Table.from_batches(
                 found, None if found else schema(1).empty_table().select(["slot", "id"]).schema
             )
-        return {
-            names[id]: slot
-            for slot, id in zip(table["slot"].to_pylist(), table["id"].to_pylist(), strict=True)
-        }
+        found = dict(zip(table["id"].to_pylist(), table["slot"].to_pylist(), strict=True))
+        return {id: found[name] for name, id in names.items() if name in found}
 
     def items(self, slots: Slots) -> dict[int, Item]:
         return {slot: _item(row) for slot, row in self._rows(slots, COLUMNS[:4]).items()}
@@ -131,6 +129,19 @@ class LanceView:
         for batch in table.to_batches(max_chunksize=_TOGETHER):
             for slot, *row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 yield slot, _item(row)
+
+    def page(self, where: Filter | None, after: int, limit: int) -> list[tuple[int, Item]]:
+        if where is not None:
+            found = self.matching(where)
+            slots = found[found > after][:limit]
+        else:
+            slots, width = np.empty(0, np.int64), 2 * limit
+            while len(slots) < limit and after + width < 4 * max(self.n_slots(), limit):
+                of = f"slot > {max(after, -1)} AND slot <= {after + width}"
+                slots = np.sort(self.dataset.to_table(columns=["slot"], filter=of)["slot"].to_numpy())[:limit]
+                width *= 4
+        items = self.items(slots)
+        return [(slot, items[slot]) for slot in slots.tolist()]
 
     def matching(self, where: Filter) -> Slots:
         return self.part(WHOLE, 0).matching(where)
@@ -279,9 +290,12 @@ class LanceChange(LanceView):
             row[VECTOR] = None
 
     def slots(self, ids: Sequence[Id]) -> dict[Id, int]:
-        found = {id: slot for id, slot in super().slots(ids).items() if slot not in self.gone}
+        stored = super().slots(ids)
         own = {row[ID]: slot for slot, row in self.put_rows_of.items() if slot >= 0}
-        return found | {id: own[name] for id in ids if (name := to_json(id)) in own} if own else found
+        found = {
+            id: own.get(to_json(id), -1 if stored.get(id) in self.gone else stored.get(id, -1)) for id in ids
+        }
+        return {id: slot for id, slot in found.items() if slot >= 0}
 
     def _rows(self, slots: Slots, columns: Sequence[str] = COLUMNS) -> dict[int, Row]:
         stored = [slot for slot in slots.tolist() if slot not in self.gone and slot not in self.put_rows_of]

@@ -79,11 +79,18 @@ def check_vectors(vectors: Any, dim: int, name: str = "vectors", *, keep: bool =
     return array
 
 
-def check_k(k: Any) -> int:
+def check_k(k: Any, name: str = "k") -> int:
     """An int of 1 or more."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise InvalidParameterError(f"k must be an int of 1 or more, got {k!r}")
+        raise InvalidParameterError(f"{name} must be an int of 1 or more, got {k!r}")
     return int(k)
+
+
+def check_after(after: Any) -> int:
+    """What a page said to go on from."""
+    if isinstance(after, bool) or not isinstance(after, (int, np.integer)) or not -1 <= after < 2**62:
+        raise InvalidParameterError(f"after must be the next of a page of items, got {after!r}")
+    return int(after)
 
 
 def check_payloads(payloads: Any, n: int) -> list[Payload | None]:

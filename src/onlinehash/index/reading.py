@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from onlinehash.codes import Packed, words_to_packed
+from onlinehash.codes import Packed, n_bytes, words_to_packed
 from onlinehash.errors import (
     IndexFileError,
     InvalidInputError,
@@ -26,9 +26,9 @@ from onlinehash.index import interop
 from onlinehash.index.buffers import Buffers
 from onlinehash.index.filters import Filter, parse
 from onlinehash.index.held import Memory
-from onlinehash.index.inputs import check_choice, check_ids, check_k, check_vectors
+from onlinehash.index.inputs import check_after, check_choice, check_ids, check_k, check_vectors
 from onlinehash.index.model import from_model, learnt_again
-from onlinehash.index.results import Hits, Id, Item, Score, Stats
+from onlinehash.index.results import Codes, Hits, Id, Item, Page, Score, Stats
 from onlinehash.index.search import NONE, Found, by_codes, by_cosine, mask_of, reranked
 from onlinehash.index.snapshot import Floats, Generation, Slots, Snapshot, Unhashed
 from onlinehash.index.store import Store, View
@@ -118,6 +118,32 @@ class Reading:
             _, vectors = view.vectors(np.array([slot]))
             return replace(item, vector=vectors[0].tolist()) if len(vectors) else item
 
+    def items(self, *, where: Any = None, after: int | None = None, limit: int = 100) -> Page:
+        """Items, without vectors, in the order of slots: ``limit`` of them, from past ``after`` on.
+
+        ``page.next`` is the ``after`` of the next page. An item that is there all the while, and is not
+        replaced, comes exactly once.
+        """
+        start = -1 if after is None else check_after(after)
+        limit = check_k(limit, "limit")
+        filter = None if where is None else parse(where)
+        with self._pinned() as (view, snapshot):
+            found = view.page(filter, start, limit + 1)
+            more = len(found) > limit
+            return Page([item for _, item in found[:limit]], found[limit - 1][0] if more else None,
+                        snapshot.number)  # fmt: skip
+
+    def codes(self, ids: Iterable[Id]) -> Codes:
+        """Base and live codes of items: what is stored of them, and what searches compare."""
+        names = check_ids(ids)
+        with self._pinned() as (view, snapshot):
+            if snapshot.generation is None:
+                raise NotInitializedError(f"{self._shown}: there are no codes before initialisation")
+            slots, base_bits = known_slots(view, names), snapshot.generation.hasher.base_bits_
+            live = self._live_codes(snapshot, slots)
+            base = view.codes(slots).reshape(len(slots), n_bytes(base_bits))
+            return Codes(base, live, base_bits, self.n_bits, snapshot.number)
+
     def __contains__(self, id: object) -> bool:
         try:
             (name,) = check_ids([id])
@@ -129,6 +155,11 @@ class Reading:
     def __len__(self) -> int:
         with self._pinned() as (_, snapshot):
             return snapshot.n_items
+
+    @property
+    def generation(self) -> int:
+        """The number of the generation that a search would see now; 0 before initialisation."""
+        return self._snapshot.number
 
     def stats(self) -> Stats:
         """What the index holds, what it serves, and how its learning goes."""

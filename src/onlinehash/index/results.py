@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from onlinehash.codes import Packed
 from onlinehash.labels import Label
 
 Id: TypeAlias = str | int
@@ -68,6 +69,35 @@ class Hits:
         hits = [[{name: getattr(hit, name) for name in names} for hit in row] for row in self]
         missing = {"missing": list(self.missing)} if self.missing else {}
         return {"hits": hits, "generation": self.generation, "score": self.score, **missing}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some items, in the order of slots, and where to go on: ``items(after=page.next)``, None at the end."""
+
+    items: list[Item]
+    next: int | None
+    generation: int
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Codes:
+    """Base and live codes of some items, packed as by ``np.packbits``, one row an item."""
+
+    base: Packed
+    live: Packed
+    base_bits: int
+    n_bits: int
+    generation: int  # the one that the live codes are of
+
+    def __len__(self) -> int:
+        return len(self.base)
 
 
 @dataclass(frozen=True, slots=True)

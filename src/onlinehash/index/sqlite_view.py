@@ -119,6 +119,14 @@ class SQLiteView:
     def all_items(self) -> Iterator[tuple[int, Item]]:
         return map(self._item, self._connection.execute("SELECT * FROM items ORDER BY slot"))
 
+    def page(self, where: Filter | None, after: int, limit: int) -> list[tuple[int, Item]]:
+        condition, values = ("1", []) if where is None else to_sql(where)
+        rows = self._connection.execute(
+            f"SELECT * FROM items WHERE slot > ? AND ({condition}) ORDER BY slot LIMIT ?",
+            (after, *values, limit),
+        )
+        return list(map(self._item, rows))
+
     def matching(self, where: Filter) -> Slots:
         condition, values = to_sql(where)
         rows = self._connection.execute(f"SELECT slot FROM items WHERE {condition}", values)

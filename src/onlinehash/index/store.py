@@ -98,6 +98,9 @@ class View(Protocol):
     def all_items(self) -> Iterator[tuple[int, Item]]:
         """Every item with its slot, in the order of slots."""
 
+    def page(self, where: Filter | None, after: int, limit: int) -> list[tuple[int, Item]]:
+        """The first items in slots past ``after`` that a filter lets through, in the order of slots."""
+
     def matching(self, where: Filter) -> Slots:
         """The slots of the items that a filter lets through."""
 
