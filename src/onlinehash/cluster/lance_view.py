@@ -75,8 +75,8 @@ class LanceView:
     def model(self) -> Model | None:
         if self.state["model"] is None:
             return None
-        base = self.model_rows(self.state["base"]).to_pylist()
-        moved = self.model_rows(self.state["model"]).to_pylist()
+        base: list[dict[str, Any]] = self.model_rows(self.state["base"]).to_pylist()
+        moved: list[dict[str, Any]] = self.model_rows(self.state["model"]).to_pylist()
         labels = [(json.loads(row["label"]), row["value"]) for row in moved if row["part"] == "label"]
         (fixed,) = (row["value"] for row in base if row["part"] == "base")
         (learnt,) = (row["value"] for row in moved if row["part"] == "learnt")
