@@ -3,3 +3,5 @@
 from onlinehash.cluster.index import ClusterIndex as ClusterIndex
 from onlinehash.cluster.index import create as create
 from onlinehash.cluster.index import open as open
+from onlinehash.cluster.moves import to_file as to_file
+from onlinehash.cluster.moves import to_lance as to_lance
