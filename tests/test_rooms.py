@@ -30,7 +30,18 @@ MAY_KNOW = {
     "paper": {"errors", "codes", "labels", "kernels", "hashers", "metrics", "datasets"},
     "client": {"errors", "codes", "labels", "hashers", "index"},
     "server": {"errors", "kernels", "labels", "targets", "hashers", "index"},
-    "cli": {"errors", "codes", "labels", "datasets", "hashers", "index", "images", "paper", "server"},
+    "cli": {
+        "errors",
+        "cluster",
+        "codes",
+        "labels",
+        "datasets",
+        "hashers",
+        "index",
+        "images",
+        "paper",
+        "server",
+    },
     "__main__": {"cli"},
 }
 

@@ -45,7 +45,7 @@ def on_ray() -> Iterator[Cluster]:
     ray.init(address=nodes.address, log_to_driver=False)
     yield nodes
     ray.shutdown()
-    nodes.shutdown()
+    nodes.shutdown()  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture(scope="session")

@@ -117,7 +117,7 @@ def pair(uri: Path) -> Any:
 def test_actors_that_are_killed(pair: tuple[Index, ClusterIndex]) -> None:
     embedded, on_cluster = pair
     with Load(embedded, on_cluster) as load:
-        for turn in range(4):
+        for turn in range(2):
             before = load.searches
             while load.searches < before + 2 and not load.errors:
                 time.sleep(0.02)
@@ -188,7 +188,7 @@ def test_a_writer_that_was_cut_off_can_write_no_more(uri: Path) -> None:
     assert 2 not in first
     second.add([3], X[2:3])
     with cluster.open(uri, read_only=True, shards=2) as reader:
-        for i in range(10, 14):
+        for i in range(10, 12):
             second.add([i], X[i : i + 1])
             second.learn(X[:50], LABELS[:50])
             assert reader.search(X[:9], k=9).to_dict() == second.search(X[:9], k=9).to_dict()
