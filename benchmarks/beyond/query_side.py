@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.beyond.learners import ridge, with_constant
 from benchmarks.beyond.record import Record
 from benchmarks.beyond.sets import Case, Floats, cases, packed
+from onlinehash.hashers.ridge import principal_first
 from onlinehash.metrics import average_precision, mean
 
 ABOUT = "mAP by what is made of a query"
@@ -36,6 +37,14 @@ def _ways(case: Case, n_bits: int) -> Iterator[tuple[str, float]]:
     yield "code, from features: R (default)", case.score(packed(of_R), codes, n_bits)
     yield "code, as items have it: P (symmetric)", case.score(packed(of_P), codes, n_bits)
     yield "code, the sum of both", case.score(packed(of_R + of_P), codes, n_bits)
+    for n in (256, 1024):
+        Q = principal_first(Z[:1000, :-1], n, case.seed)
+        less, less_asked = (with_constant(z[:, :-1] @ Q) for z in (Z, Z_asked))
+        R_less = ridge(3)(less, targets)
+        yield (
+            f"code, R in {n:,} directions of the features",
+            case.score(packed(less_asked @ R_less), codes, n_bits),
+        )
     # features on the scale on which one penalty serves both
     both, both_asked = (np.concatenate([30 * z, u], axis=1) for z, u in ((Z, U), (Z_asked, U_asked)))
     R_both = ridge(2500)(both, targets)

@@ -242,7 +242,7 @@ class OHWEU(OnlineHasher):
 
     @property
     def n_learnt_(self) -> int:
-        """Labelled rows that P has learnt from."""
+        """Rows that P has learnt from, by labels or in pairs."""
         return self._P.seen
 
     @property
