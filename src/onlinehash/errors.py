@@ -16,7 +16,10 @@ OnlineHashError
 ├── IndexLockedError       a second writer on an index file
 ├── IndexClosedError       an index that is closed, or was opened before a fork
 ├── ReadOnlyError          a change to an index that was opened for reading
-└── StorageError           the disk is full or fails; the index is as it was (also an OSError)
+├── StorageError           the disk is full or fails; the index is as it was (also an OSError)
+└── ServerError            a server that cannot be reached, or cannot do now what was asked
+    ├── BusyError          its queue is full: try again later
+    └── AccessError        it asks for another key, or for one at all
 """
 
 from __future__ import annotations
@@ -77,3 +80,19 @@ class ReadOnlyError(OnlineHashError):
 
 class StorageError(OnlineHashError, OSError):
     """The disk is full or fails. The change was rolled back; the index is open and as it was."""
+
+
+class ServerError(OnlineHashError):
+    """A server cannot be reached, or cannot do now what was asked."""
+
+
+class BusyError(ServerError):
+    """A server has as much to do as it takes on. ``retry_after`` is when to ask again, in seconds."""
+
+    def __init__(self, text: str, retry_after: float = 1.0) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
+
+
+class AccessError(ServerError):
+    """A server asks for a key, or for one that may do more."""

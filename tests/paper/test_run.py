@@ -178,5 +178,5 @@ def test_results_are_plain_lines_of_json(tmp_path: Path) -> None:
     results = everything(tmp_path, Counting(), plan(["table1"], TIER, []))
     for line in results.path.read_text().splitlines():
         record = json.loads(line)
-        assert set(record) == {"key", "job", "values", "machine"}
+        assert set(record) == {"key", "job", "values", "took", "machine"}
         assert {"onlinehash", "numpy", "python"} <= set(record["machine"])

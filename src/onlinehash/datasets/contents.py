@@ -41,6 +41,10 @@ class Contents(ABC):
         """The matrix of features, as it lies in the file."""
 
     @abstractmethod
+    def names(self) -> list[str]:
+        """What its arrays or columns are called."""
+
+    @abstractmethod
     def labels(self, key: Key, *, alone: bool) -> Any:
         """Values of the labels: a matrix of numbers, an array, a list; None if there are none.
 
@@ -96,6 +100,9 @@ class Arrays(Contents):
         if entry.values is None:
             raise DataFileError(f"{self.path}: labels cannot be read from {entry}")
         return entry.values()
+
+    def names(self) -> list[str]:
+        return [entry.name for entry in self.entries]
 
     def _named(self, key: Key, parameter: str) -> Entry:
         found = [entry for entry in self.entries if entry.name == key]

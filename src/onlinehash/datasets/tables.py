@@ -97,6 +97,9 @@ class Table(Contents):
             return _matrix(table, self.path)
         return table.column(0).to_pylist()
 
+    def names(self) -> list[str]:
+        return list(self._columns)
+
     def _given(self, key: Key, parameter: str) -> list[str]:
         columns = [key] if isinstance(key, str) else list(key or ())
         missing = [name for name in columns if name not in self._columns]

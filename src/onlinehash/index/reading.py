@@ -155,6 +155,11 @@ class Reading:
         with self._pinned() as (_, snapshot):
             return snapshot.n_items
 
+    @property
+    def generation(self) -> int:
+        """The number of the generation that a search would see now; 0 before initialisation."""
+        return self._snapshot.number
+
     def stats(self) -> Stats:
         """What the index holds, what it serves, and how its learning goes."""
         with self._pinned() as (view, snapshot):

@@ -71,7 +71,7 @@ class SQLiteStore:
         self._users = 0
         self._closed = False
         self._changed = threading.Condition()
-        self._lock = None if read_only else _writers_lock(path)
+        self._lock = None if read_only else writers_lock(path)
         self._writer: sqlite3.Connection | None = None
 
     @classmethod
@@ -250,7 +250,7 @@ class SQLiteStore:
         return connection
 
 
-def _writers_lock(path: Path) -> sqlite3.Connection:
+def writers_lock(path: Path) -> sqlite3.Connection:
     """Held for as long as this connection is open: a second writer finds it taken."""
     try:
         lock = sqlite3.connect(f"{path}-lock", isolation_level=None, timeout=0, check_same_thread=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import platform
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
@@ -86,20 +87,20 @@ def run(jobs: Sequence[Job], bench: Bench, results: Results, workers: int, progr
         waiting = [job for job in of_stage if job.key not in done]
         ended += len(of_stage) - len(waiting)
         measured = _alone(waiting, bench) if stage is TIMED else _together(waiting, bench, workers)
-        for job, values in measured:
-            results.add({"key": job.key, "job": job.to_dict(), "values": values, "machine": machine()})
+        for job, values, took in measured:
+            record = {"key": job.key, "job": job.to_dict(), "values": values, "took": took}
+            results.add(record | {"machine": machine()})
             ended += 1
             progress(job, ended, total)
 
 
-def _alone(jobs: Sequence[Job], bench: Bench) -> Iterator[tuple[Job, Any]]:
-    with at_most(1):
-        for job in jobs:
-            log.info("measuring %s", job.title)
-            yield job, bench.run(job)
+def _alone(jobs: Sequence[Job], bench: Bench) -> Iterator[tuple[Job, Any, float]]:
+    for job in jobs:
+        log.info("measuring %s", job.title)
+        yield job, *_measured(bench, job)
 
 
-def _together(jobs: Sequence[Job], bench: Bench, workers: int) -> Iterator[tuple[Job, Any]]:
+def _together(jobs: Sequence[Job], bench: Bench, workers: int) -> Iterator[tuple[Job, Any, float]]:
     if workers <= 1 or len(jobs) <= 1:
         yield from _alone(jobs, bench)
         return
@@ -110,16 +111,19 @@ def _together(jobs: Sequence[Job], bench: Bench, workers: int) -> Iterator[tuple
         while queue or running:
             while queue and len(running) < 2 * workers:
                 job = queue.pop()
-                running[pool.submit(_in_process, bench, job)] = job
+                running[pool.submit(_measured, bench, job)] = job
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield running.pop(future), future.result()
+                yield running.pop(future), *future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _in_process(bench: Bench, job: Job) -> Any:
+def _measured(bench: Bench, job: Job) -> tuple[Any, float]:
+    """The values, and the seconds that it took to get them, on one core."""
+    began = time.perf_counter()
     with at_most(1):
-        return bench.run(job)
+        values = bench.run(job)
+    return values, time.perf_counter() - began
 
 
 def machine() -> dict[str, str]:
