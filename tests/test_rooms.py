@@ -26,7 +26,7 @@ MAY_KNOW = {
     "checks": {"errors", "codes"},
     "index": {"errors", "memory", "codes", "labels", "kernels", "hashers"},
     "paper": {"errors", "codes", "labels", "kernels", "hashers", "metrics", "datasets"},
-    "server": {"errors", "kernels", "labels", "targets", "hashers", "index"},
+    "server": {"errors", "kernels", "labels", "targets", "hashers", "metrics", "index"},
     "cli": {"errors", "codes", "labels", "datasets", "hashers", "index", "paper", "server"},
     "__main__": {"cli"},
 }

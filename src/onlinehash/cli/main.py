@@ -13,6 +13,7 @@ from onlinehash.cli.backup import backup
 from onlinehash.cli.check import check
 from onlinehash.cli.create import create
 from onlinehash.cli.delete import delete
+from onlinehash.cli.demo import demo
 from onlinehash.cli.export import export
 from onlinehash.cli.get import get
 from onlinehash.cli.info import info
@@ -46,7 +47,22 @@ app = typer.Typer(
     name="onlinehash", no_args_is_help=True, pretty_exceptions_enable=False,
     help="A binary similarity index whose codes learn while it serves.",
 )  # fmt: skip
-for command in (create, add, learn, tag, search, get, delete, info, check, backup, export, serve, paper):
+for command in (
+    create,
+    add,
+    learn,
+    tag,
+    search,
+    get,
+    delete,
+    info,
+    check,
+    backup,
+    export,
+    serve,
+    demo,
+    paper,
+):
     app.command()(command)
 
 

@@ -93,13 +93,12 @@ async function serve(index) {
     pulse: (data) => figures.pulse(data),
     items: () => {},
     generation: (data) => {
-      chart.add(data.generation, { mistakes: data.mistakes_P, flipped: data.flipped });
+      chart.add(data.generation, { map: data.map, mistakes: data.mistakes_P, flipped: data.flipped });
       if (data.generation <= started) return; // kept by the server from before
       figures.learnt(data);
       $("news").textContent = sentence(data);
       lookSoon();
     },
-    held_out: (data) => chart.add(data.generation, { map: data.map }),
     stream: (data) => stream?.show(data),
   };
 

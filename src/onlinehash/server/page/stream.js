@@ -36,6 +36,7 @@ export class Stream {
   }
 
   show(state) {
+    if (this.state && state.labelled < this.state.labelled) location.reload(); // started again, elsewhere
     const ended = state.labelled >= state.total;
     if (ended && this.state && this.state.labelled < state.total) say("All labels have been streamed.");
     this.state = state;
