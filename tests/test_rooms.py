@@ -25,9 +25,10 @@ MAY_KNOW = {
     "datasets": {"errors", "labels"},
     "checks": {"errors", "codes"},
     "index": {"errors", "memory", "codes", "labels", "kernels", "hashers"},
+    "images": {"errors", "kernels", "index"},
     "paper": {"errors", "codes", "labels", "kernels", "hashers", "metrics", "datasets"},
     "server": {"errors", "kernels", "labels", "targets", "hashers", "metrics", "index"},
-    "cli": {"errors", "codes", "labels", "datasets", "hashers", "index", "paper", "server"},
+    "cli": {"errors", "codes", "labels", "datasets", "hashers", "index", "images", "paper", "server"},
     "__main__": {"cli"},
 }
 

@@ -119,6 +119,8 @@ def test_learning_and_tagging_raise_the_generation(folder: Path) -> None:
     assert item["labels"][1:] == ["favourite", 7]
     text = lines({"id": 5, "labels": ["x"]}, {"id": 6, "labels": ["y", "z"]})
     assert json.loads(run("tag", "t.oh", "--from", "-", "--no-keep", "--json", stdin=text))["tagged"] == 2
+    text = lines({"id": 5, "labels": [0]}, {"id": 6, "labels": [1]})
+    assert json.loads(run("tag", "t.oh", "--from", "-", "--json", stdin=text))["tagged"] == 2
     assert "x" not in json.loads(run("get", "t.oh", "5", "--json"))["labels"]
     assert "learnt from" in run("learn", "t.oh", "x.npy", "--labels", "y.npy")
     with pytest.raises(OnlineHashError, match="no labels; --labels names their file"):

@@ -13,7 +13,7 @@ Source = Annotated[
     typer.Argument(
         metavar="SOURCE", show_default=False,
         help="Vectors: a .npy, .npz, .mat, .h5, .parquet, .csv, .tsv or .jsonl file, or - for lines of JSON "
-        "on standard input.",
+        "on standard input. Of add: or a folder of pictures; of search: or a picture.",
     ),
 ]  # fmt: skip
 Labels = Annotated[Path | None, typer.Option(help="A file of labels, where they are not with the vectors.")]
@@ -33,6 +33,12 @@ IdKey = Annotated[
 ]
 Batch = Annotated[int, typer.Option(min=1, help="Rows at a time: one change of the index each.")]
 Skip = Annotated[int, typer.Option(min=0, help="Pass over so many rows first, to go on where a run stopped.")]
+Model = Annotated[
+    Path | None,
+    typer.Option(
+        help="Of pictures: an ONNX model with its preprocessing beside it; by default EfficientNet-Lite0."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, and nothing else there.")]
 Where = Annotated[
     str | None, typer.Option(help='A filter in JSON, as in the guide: \'{"year": {"gte": 2010}}\'.')

@@ -14,6 +14,7 @@ from rich.progress import (
     ProgressColumn,
     SpinnerColumn,
     Task,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -32,35 +33,44 @@ class _Rate(ProgressColumn):
         return Text("" if speed is None else f"{speed:,.0f}/s")
 
 
+class Advance:
+    """How far the work has come."""
+
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        self._bar, self._task = bar, task
+        self.done = 0
+
+    def __call__(self, n: int) -> None:
+        """So many more."""
+        self.done += n
+        self._bar.advance(self._task, n)
+
+    def to(self, done: int, total: int) -> None:
+        """So many of so many."""
+        self.done = done
+        self._bar.update(self._task, completed=done, total=total)
+
+
 @contextmanager
-def progress(
-    doing: str, total: int | None, go_on: Callable[[int], str] | None = None
-) -> Iterator[Callable[[int], None]]:
-    """Gives the function to call with how many rows have been done since.
+def progress(doing: str, total: int | None, go_on: Callable[[int], str] | None = None) -> Iterator[Advance]:
+    """Gives what is called with how many rows have been done since, or ``to`` how many of how many.
 
     ``go_on`` says what holds after so many rows, where Ctrl-C or an error ends the work before its end.
     """
-    done = 0
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(),
         TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(doing, total=total)
-
-        def advance(n: int) -> None:
-            nonlocal done
-            done += n
-            bar.advance(task, n)
-
+        advance = Advance(bar, bar.add_task(doing, total=total))
         try:
             yield advance
         except KeyboardInterrupt:
             bar.stop()
-            note(f"interrupted{'' if go_on is None else ': ' + go_on(done)}")
+            note(f"interrupted{'' if go_on is None else ': ' + go_on(advance.done)}")
             raise typer.Exit(INTERRUPTED) from None
         except OnlineHashError as error:
-            if done and go_on is not None:
-                error.add_note(go_on(done))
+            if advance.done and go_on is not None:
+                error.add_note(go_on(advance.done))
             raise

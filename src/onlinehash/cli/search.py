@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from onlinehash.cli.options import IdKey, Ids, IndexFile, Json, Key, Skip, Transposed, Where
+from onlinehash.cli.options import IdKey, Ids, IndexFile, Json, Key, Model, Skip, Transposed, Where
 
 SHELL = """onlinehash search things.oh queries.npy -k 5 --where '{"$id": {"gte": 100}}'
 onlinehash search things.oh --like 5 -k 3 --json"""
@@ -21,7 +22,8 @@ _Source = Annotated[
     str | None,
     typer.Argument(
         metavar="[SOURCE]", show_default=False,
-        help="Query vectors, in the forms that add takes, or - for lines of JSON on standard input.",
+        help="Query vectors, in the forms that add takes, or - for lines of JSON on standard input, or a "
+        "picture.",
     ),
 ]  # fmt: skip
 _Like = Annotated[list[str] | None, typer.Option("--like", help="The id of a stored item; may be repeated.")]
@@ -49,6 +51,7 @@ def search(
     id_key: IdKey = None,
     batch: _Batch = 256,
     skip: Skip = 0,
+    model: Model = None,
     json_output: Json = False,
 ) -> None:
     """Find the nearest items of vectors, or of stored items; with --json a line for each query."""
@@ -59,8 +62,12 @@ def search(
 
     if (source is None) == (not like):
         raise InvalidParameterError("search expects vectors or --like ID")
-    rows = None
-    if source is not None:
+    from onlinehash.images.find import SUFFIXES as PICTURES
+
+    rows: Any = None
+    if source is not None and Path(source).suffix.lower() in PICTURES:
+        rows = [_picture(source, model)]
+    elif source is not None:
         rows = Rows(
             source,
             key=key,
@@ -81,6 +88,13 @@ def search(
         else:
             for part in rows:
                 _say(part.ids, opened.search(part.vectors, **how), json_output)
+
+
+def _picture(source: str, model: Path | None) -> Any:
+    from onlinehash.cli.rows import Batch
+    from onlinehash.images import Embedder
+
+    return Batch([source], Embedder(model).embed([source]), None, None)
 
 
 def _say(names: list[Any], hits: Any, json_output: bool) -> None:

@@ -42,6 +42,7 @@ def tag(
     from onlinehash.cli import output, words
     from onlinehash.errors import InvalidParameterError
     from onlinehash.index.index import Index
+    from onlinehash.labels import LabelRows
 
     if (source is None) == (not ids) or (source is None) == (not label):
         raise InvalidParameterError("tag expects ids and --label, or --from with lines of JSON")
@@ -51,7 +52,7 @@ def tag(
         else:
             names = words.ids(opened, ids or [])
             labels = [[words.word(text) for text in label or []]] * len(names)
-        generation = opened.tag(names, labels, keep=not no_keep)
+        generation = opened.tag(names, LabelRows.of(labels), keep=not no_keep)
     if json_output:
         output.as_json({"tagged": len(names), "generation": generation})
     else:

@@ -18,7 +18,7 @@ from onlinehash.hashers.ohweu import OHWEU
 from onlinehash.index.index import Index
 from onlinehash.metrics import mean_average_precision
 
-N_BITS, N_INIT, HELD_OUT = 32, 300, 297
+N_BITS, N_INIT, HELD_OUT = 64, 300, 297
 _INK, _PAPER, _LARGER = (34, 41, 56), (250, 248, 243), 4
 
 

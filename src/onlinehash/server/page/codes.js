@@ -3,7 +3,7 @@ import { $, draw, make } from "./dom.js";
 import { keyOf, titleOf } from "./tile.js";
 import { plural } from "./words.js";
 
-const ACROSS = 32, CELL = 10;
+const CELL = 10;
 
 export class Codes {
   constructor(index) {
@@ -53,15 +53,15 @@ export class Codes {
 }
 
 function bits(title, note, text, hex, before = text) {
-  const rows = Math.ceil(text.length / ACROSS);
-  const across = Math.min(ACROSS, text.length);
+  const across = text.length > 128 ? 32 : 16;
+  const rows = Math.ceil(text.length / across);
   const changed = [...text].filter((bit, i) => bit !== before[i]).length;
   const picture = draw("svg", {
     class: "bits", viewBox: `0 0 ${across * CELL} ${rows * CELL}`, role: "img",
     "aria-label": `${title}, ${text.length} bits, ${changed ? `${changed} turned over, ` : ""}in hexadecimal ${hex}`,
   });
   [...text].forEach((bit, i) => {
-    const x = (i % ACROSS) * CELL, y = Math.floor(i / ACROSS) * CELL;
+    const x = (i % across) * CELL, y = Math.floor(i / across) * CELL;
     const kind = `${bit === "1" ? "one" : "zero"}${bit === before[i] ? "" : " turned"}`;
     picture.append(draw("rect", { class: kind, x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2, rx: 2 }));
     if (bit !== before[i]) picture.append(draw("circle", { class: "spot", cx: x + CELL / 2, cy: y + CELL / 2, r: 1.6 }));

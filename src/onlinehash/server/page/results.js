@@ -3,7 +3,7 @@ import { $, calm, make } from "./dom.js";
 import { keyOf, pictureOf, tile, titleOf, withArrows } from "./tile.js";
 import { plural } from "./words.js";
 
-const K = 30;
+const K = 36;
 
 export class Results {
   constructor(index, choose, selection) {
