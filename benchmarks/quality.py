@@ -58,9 +58,13 @@ def rows(quick: bool) -> Iterator[Row]:
 
 
 def _methods(n_bits: int) -> dict[str, Callable[[Split, int], float]]:
+    learnt: dict[Any, Any] = {}  # symmetric or not, it is learnt once
+
     def hashed(make: Callable[[int], Any], **how: bool) -> Callable[[Split, int], float]:
         def method(split: Split, seed: int) -> float:
-            hasher = make(seed).fit(split.X, split.Y)
+            hasher = make(seed)
+            key = str(hasher), seed
+            hasher = learnt[key] = learnt[key] if key in learnt else hasher.fit(split.X, split.Y)
             return hamming(hasher.encode_query(split.X_query, **how), hasher.encode(split.X), split, n_bits)
 
         return method

@@ -39,6 +39,9 @@ ABOUT = {
         "pause. *Memory an item* is what a new process grows by when it opens the file; ids and "
         "payloads stay on disk. The asymmetric score is the default."
     ),
+    "images": (
+        "CPU time on one core. Photographs are made: smooth shapes with grain, as JPEG of quality 85."
+    ),
     "large": "100 million items in one index on one machine.",
     "defaults": (
         "What decided OHWEU's defaults: mAP on 1,000 validation queries, never on the queries above, "

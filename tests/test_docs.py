@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks import tables
+from benchmarks.beyond import draw
 
 ROOT = Path(__file__).parent.parent
 MODULES = [
@@ -44,3 +45,13 @@ def test_tables_are_drawn_from_the_measurements() -> None:
     assert (ROOT / "docs" / "measurements.md").read_text() == tables.measurements(found), again
     readme = (ROOT / "README.md").read_text()
     assert readme == tables.with_summary(readme, found), again
+
+
+def test_tables_and_figures_beyond_the_paper_are_drawn_from_the_measurements() -> None:
+    found = json.loads(draw.FOUND.read_text())
+    assert not any(part["quick"] for part in found.values())
+    again = "python -m benchmarks.beyond --draw draws it again"
+    assert draw.DOCUMENT.read_text() == draw.with_tables(draw.DOCUMENT.read_text(), found), again
+    for name in found:
+        assert (draw.FIGURES / f"{name}.svg").read_text().startswith("<?xml"), again
+        assert f"<!-- {name} -->" in draw.DOCUMENT.read_text(), f"docs/quality.md leaves {name} out"

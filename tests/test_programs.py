@@ -37,3 +37,18 @@ def test_benchmarks_run(tmp_path: Path) -> None:
         assert {"cpu", "blas", "numpy"} <= set(part["machine"])
         assert part["rows"] or name in ("quality", "defaults"), "only photographs may be missing"
         assert all(row["ratio"] == row["ratio"] and row["ours"] > 0 for row in part["rows"])
+
+
+@pytest.mark.slow
+def test_questions_beyond_the_paper_run_without_photographs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONLINEHASH_DATA", str(tmp_path))
+    target = tmp_path / "beyond.json"
+    names = ("goals", "others", "cold_start")
+    run("-m", "benchmarks.beyond", *names, "--quick", "--json", str(target))
+    found = json.loads(target.read_text())
+    assert found["cold_start"]["records"] == [], "it is about photographs only"
+    lines = {record["line"]: record["values"][0] for record in found["others"]["records"]}
+    assert lines["defaults"] > lines["PCA-ITQ"]
+    assert found["goals"]["records"]

@@ -18,6 +18,9 @@ __all__ = [
     "OHWEU",
     "OKH",
     "OSH",
+    "AccessError",
+    "BusyError",
+    "Client",
     "DataFileError",
     "HammingRanking",
     "Hits",
@@ -34,6 +37,7 @@ __all__ = [
     "OSupH",
     "OnlineHashError",
     "ReadOnlyError",
+    "ServerError",
     "StorageError",
     "Triggered",
     "UnknownIdError",
@@ -45,6 +49,9 @@ __all__ = [
 
 if TYPE_CHECKING:
     from onlinehash.checks import check_hasher as check_hasher
+    from onlinehash.client import Client as Client
+    from onlinehash.errors import AccessError as AccessError
+    from onlinehash.errors import BusyError as BusyError
     from onlinehash.errors import DataFileError as DataFileError
     from onlinehash.errors import IndexClosedError as IndexClosedError
     from onlinehash.errors import IndexFileError as IndexFileError
@@ -56,6 +63,7 @@ if TYPE_CHECKING:
     from onlinehash.errors import NotInitializedError as NotInitializedError
     from onlinehash.errors import OnlineHashError as OnlineHashError
     from onlinehash.errors import ReadOnlyError as ReadOnlyError
+    from onlinehash.errors import ServerError as ServerError
     from onlinehash.errors import StorageError as StorageError
     from onlinehash.errors import UnknownIdError as UnknownIdError
     from onlinehash.hashers.bsodh import BSODH as BSODH
@@ -77,6 +85,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "checks": ("check_hasher",),
+    "client": ("Client",),
     "errors": tuple(name for name in __all__ if name.endswith("Error")),
     "hashers.bsodh": ("BSODH",),
     "hashers.itq": ("ITQ",),

@@ -1,10 +1,11 @@
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from onlinehash import ITQ, OHWEU, HammingRanking, InvalidInputError
+from onlinehash import ITQ, OHWEU, HammingRanking, InvalidInputError, InvalidParameterError
 from onlinehash.codes import packed_to_signs
 from onlinehash.kernels.inputs import pairs_of_bits
 from onlinehash.kernels.learn import Learner, learn_numpy
@@ -117,8 +118,9 @@ def test_the_order_in_which_labels_appear_does_not_matter(clusters: Clusters) ->
 def test_as_published_stays_what_it_is(clusters: Clusters) -> None:
     parameters = OHWEU.as_published(48, random_state=5).get_params()
     assert parameters == {
-        "n_bits": 48, "base_bits": None, "pairs": False, "learner": "pa", "targets": "gaussian",
-        "rule": "paper", "average": False, "C_P": 0.1, "C_R": 0.1, "start": "random", "n_init": 300,
+        "n_bits": 48, "base_bits": None, "pairs": False, "learner": "pa", "half_life": None,
+        "targets": "gaussian", "rule": "paper", "average": False, "C_P": 0.1, "C_R": 0.1,
+        "start": "random", "n_init": 300,
         "centre": True, "unit_norm": True, "random_state": 5,
     }  # fmt: skip
 
@@ -213,3 +215,47 @@ def test_it_counts_what_the_theorems_bound(clusters: Clusters) -> None:
         assert learner.seen == len(X)
         assert (learner.mistakes < 0.5 * len(X)).all()
         assert (learner.losses > 0).all()
+
+
+@pytest.mark.parametrize("learner", ["ridge", "pa"])
+def test_pairs_that_are_alike_teach_without_labels(clusters: Clusters, learner: str) -> None:
+    X, Y = clusters
+    hasher = OHWEU(32, n_init=300).set_params(learner=learner).initialize(X[300:600])
+    before = score(hasher, X, Y)
+    base = hasher.hash(X)
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(300, 1500, (20_000, 2))
+    pairs = pairs[(Y[pairs[:, 0]] == Y[pairs[:, 1]]).all(axis=1)]
+    hasher.learn_pairs(X[pairs[:, 0]], X[pairs[:, 1]])
+    assert (hasher.hash(X) == base).all()
+    assert score(hasher, X, Y) > before + 0.03
+    with pytest.raises(InvalidInputError, match="as many rows on both sides, got 3 and 2"):
+        hasher.learn_pairs(X[:3], X[:2])
+
+
+def test_with_a_half_life_it_follows_labels_that_change_their_meaning(clusters: Clusters) -> None:
+    X, Y = clusters
+    X, Y = np.tile(X[300:], (3, 1)), np.tile(Y[300:], (3, 1))
+    other = Y[:, [3, 4, 5, 0, 1, 2]]  # the names change places
+    scores = {}
+    for half_life in (None, 500):
+        hasher = OHWEU(32, n_init=300, half_life=half_life).fit(X, Y).partial_fit(X, other)
+        names = [int(label) for label in hasher.label_codes_.labels]
+        new, old = (np.sign(meaning[:, names] @ hasher.label_codes_.L) for meaning in (other, Y))
+        scores[half_life] = ((new - old) * hasher.query_scores(X)).mean()
+    assert scores[500] > 0.2
+    assert abs(scores[None]) < 0.1
+
+
+def test_a_half_life_is_the_same_in_any_chunks_and_is_saved(clusters: Clusters, tmp_path: Path) -> None:
+    X, Y = clusters
+    hasher = OHWEU(16, n_init=300, half_life=700).initialize(X[:300]).partial_fit(X, Y)
+    chunked = OHWEU(16, n_init=300, half_life=700).initialize(X[:300]).partial_fit(X[:900], Y[:900])
+    chunked.save(tmp_path / "model")
+    chunked = OHWEU.load(tmp_path / "model").partial_fit(X[900:], Y[900:])
+    assert pytest.approx(chunked.P_, abs=1e-6) == hasher.P_
+    assert pytest.approx(chunked.R_, abs=1e-4) == hasher.R_
+    with pytest.raises(InvalidParameterError, match="half_life is for learner='ridge'"):
+        OHWEU(16, learner="pa", half_life=700).fit(X, Y)
+    with pytest.raises(InvalidParameterError, match="half_life must be a finite number above 0, got -1"):
+        OHWEU(16, half_life=-1).fit(X, Y)

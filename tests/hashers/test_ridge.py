@@ -48,3 +48,19 @@ def test_directions_are_principal_then_random(rng: np.random.Generator) -> None:
     centred = sample - sample.mean(axis=0)
     assert np.linalg.norm(centred @ Q[:, :29]) == pytest.approx(np.linalg.norm(centred), rel=1e-5)
     assert Q.shape == (50, 40)
+
+
+def test_older_rows_weigh_less(rng: np.random.Generator) -> None:
+    Z = rng.standard_normal((2500, 20)).astype(np.float32)
+    targets = np.where(rng.standard_normal((2500, 4)) > 0, 1, -1).astype(np.float32)
+    learner = FeatureRidge.start(Z, 4, 0, half_life=1024)
+    learner.learn(Z, targets)
+    weights = np.repeat((0.25, 0.5, 1.0), (1024, 1024, 452))[:, None]
+    assert learner.sums.gram[:20, :20] == pytest.approx(Z.T @ (weights * Z), rel=1e-4)
+    assert learner.sums.cross[:20] == pytest.approx(Z.T @ (weights * targets), rel=1e-4, abs=1e-3)
+    H = rng.integers(0, 256, (2500, 2), np.uint8)
+    of_codes = CodeRidge.start(16, False, 4, half_life=1024)
+    of_codes.learn(H, targets)
+    signs = 2.0 * np.unpackbits(H, axis=1) - 1
+    assert np.tril(of_codes.sums.gram) == pytest.approx(np.tril(signs.T @ (weights * signs)))
+    assert of_codes.sums.cross == pytest.approx(signs.T @ (weights * targets))

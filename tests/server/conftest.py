@@ -51,6 +51,16 @@ Start = Callable[..., Running]
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Start a server on a folder; it ends with the test."""
+    yield from starting(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def module_start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+    """As ``start``, and it ends with the last test of the file."""
+    yield from starting(tmp_path_factory.mktemp("server"))
+
+
+def starting(tmp_path: Path) -> Iterator[Start]:
     running: list[Running] = []
 
     def begin(folder: str = "indexes", **how: Any) -> Running:

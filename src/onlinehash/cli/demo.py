@@ -15,6 +15,9 @@ import typer
 
 from onlinehash.errors import MissingExtraError, ServerError
 
+SHELL = """onlinehash demo
+onlinehash demo --check"""
+
 _Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; a free one where this one is taken.")]
 _Open = Annotated[
     bool, typer.Option("--open/--no-open", help="Open the page in a browser, if there is a screen.")

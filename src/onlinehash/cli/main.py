@@ -10,6 +10,7 @@ from onlinehash import __version__
 from onlinehash.cli import output
 from onlinehash.cli.add import add
 from onlinehash.cli.backup import backup
+from onlinehash.cli.bench import bench
 from onlinehash.cli.check import check
 from onlinehash.cli.create import create
 from onlinehash.cli.delete import delete
@@ -40,7 +41,7 @@ EXIT_CODES = {
     SURROUNDINGS: "not the input's fault: the index is open for writing elsewhere, the disk is full or "
     "fails, a package is not installed",
     130: "interrupted by Ctrl-C; the message says what is kept",
-    output.CLOSED_PIPE: "whoever read the output has gone, as with `| head`",
+    output.CLOSED_PIPE: "whoever read the output has gone, as `head` does",
 }
 
 app = typer.Typer(
@@ -59,6 +60,7 @@ for command in (
     check,
     backup,
     export,
+    bench,
     serve,
     demo,
     paper,

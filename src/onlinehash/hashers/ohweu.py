@@ -18,11 +18,11 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from onlinehash.codes import Packed, check_n_bits, check_packed, packed_to_words, words_to_packed
-from onlinehash.errors import InvalidParameterError
+from onlinehash.errors import InvalidInputError, InvalidParameterError
 from onlinehash.hashers.base import Floats, OnlineHasher, check_positive
 from onlinehash.hashers.itq import ITERATIONS, check_directions, pca_itq, pca_itq_frames
 from onlinehash.hashers.lsh import random_directions
-from onlinehash.hashers.ridge import CodeRidge, FeatureRidge
+from onlinehash.hashers.ridge import CodeRidge, FeatureRidge, Ridge
 from onlinehash.kernels.hash import sign_of_product
 from onlinehash.kernels.inputs import input_signs, n_inputs
 from onlinehash.kernels.learn import RULES, Learner, Rule
@@ -51,6 +51,8 @@ class OHWEU(OnlineHasher):
         "auto": 512, or eight times as many as the initial sample spans directions
     pairs : whether P reads pairs of bits of the same byte too; storage and refresh stay what they are
     learner : "ridge" regresses on all rows so far; "pa" is the paper's passive-aggressive rule
+    half_life : of the learner "ridge": a row weighs half as much as one that came so many rows later,
+        for streams in which labels change their meaning. None: all rows weigh the same
     targets : rows of L, "orthogonal" or "gaussian"
     rule, average, C_P, C_R, start : of the learner "pa" alone.
         rule: "paper" is Eq. 14 and 29 to the letter, steps towards a margin of 1; "released" is the
@@ -92,6 +94,7 @@ class OHWEU(OnlineHasher):
         base_bits: int | Literal["auto"] | None = "auto",
         pairs: bool = True,
         learner: LearnerName = "ridge",
+        half_life: float | None = None,
         targets: Rows = "orthogonal",
         rule: Rule = "floored",
         average: bool = True,
@@ -107,6 +110,7 @@ class OHWEU(OnlineHasher):
         self.base_bits = base_bits
         self.pairs = pairs
         self.learner = learner
+        self.half_life = half_life
         self.targets = targets
         self.rule = rule
         self.average = average
@@ -183,6 +187,29 @@ class OHWEU(OnlineHasher):
                 self._R.learn(self.features_(X[of]), targets[of])
         return self
 
+    def learn_pairs(self, X: Any, X_alike: Any) -> Self:
+        """Learn from pairs of rows that somebody took for alike, without a label, as clicks say it.
+
+        Both rows of a pair are taught the code that they agree on by now: the signs of the sums of
+        their scores, and 0 for bits of which they are less sure than half of the pairs are. This is
+        for streams without labels, or with hardly any: labels say more, and clicks dilute them.
+        """
+        self._check_initialized()
+        X, X_alike = self._check_X(X), self._check_X(X_alike)
+        if len(X) != len(X_alike):
+            raise InvalidInputError(
+                f"pairs: expected as many rows on both sides, got {len(X)} and {len(X_alike)}"
+            )
+        for start in range(0, len(X), _SLICE):
+            both = [self.features_(rows[start : start + _SLICE]) for rows in (X, X_alike)]
+            known = [input_signs(self._hash(Z), self.base_bits_, self.pairs) @ self.P_ for Z in both]
+            asked = [Z @ self.R_ + self.c_ for Z in both]
+            scores = np.sum(known + asked, axis=0)
+            sure = np.abs(scores) >= np.median(np.abs(scores), axis=0)
+            for Z in both:
+                self._learn_targets(Z, np.sign(scores) * sure)
+        return self
+
     def copy(self) -> Self:
         """An independent hasher that goes on from here; what never changes is shared."""
         self._check_initialized()
@@ -215,7 +242,7 @@ class OHWEU(OnlineHasher):
 
     @property
     def n_learnt_(self) -> int:
-        """Labelled rows that P has learnt from."""
+        """Rows that P has learnt from, by labels or in pairs."""
         return self._P.seen
 
     @property
@@ -248,13 +275,12 @@ class OHWEU(OnlineHasher):
             self._P: CodeRidge | Learner = Learner.start(P, self.C_P, self.rule, self.average)
             self._R: FeatureRidge | Learner = Learner.start(R, self.C_R, self.rule, self.average)
             return
-        self._P = CodeRidge.start(self.base_bits_, self.pairs, self.n_bits)
-        self._R = FeatureRidge.start(sample, self.n_bits, self.seed_)
+        self._P = CodeRidge.start(self.base_bits_, self.pairs, self.n_bits, self.half_life)
+        self._R = FeatureRidge.start(sample, self.n_bits, self.seed_, self.half_life)
         # the first lesson, which later ones outweigh: the codes of PCA-ITQ
         codes = sign_of_product(sample, *pca_itq_frames(sample, self.n_bits, ITERATIONS, self.seed_))
         targets = input_signs(codes, self.n_bits, False)
-        self._learn_P(self._hash(sample), targets)
-        self._R.learn(sample, targets)
+        self._learn_targets(sample, targets)
         self._P.sums.become_prior()
         self._R.sums.become_prior()
 
@@ -283,6 +309,9 @@ class OHWEU(OnlineHasher):
         targets = self.label_codes_.targets(labels)
         if not labelled.all():
             Z, targets = Z[labelled], targets[labelled]
+        self._learn_targets(Z, targets)
+
+    def _learn_targets(self, Z: Floats, targets: Floats) -> None:
         side_by_side(lambda: self._learn_P(self._hash(Z), targets), lambda: self._R.learn(Z, targets))
 
     def _learn_P(self, H: Packed, targets: Floats) -> None:
@@ -308,8 +337,8 @@ class OHWEU(OnlineHasher):
         )
         seen = learnt["seen"]
         if self.learner == "ridge":
-            self._P = CodeRidge.of(self.base_bits_, self.pairs, P, seen["P"])
-            self._R = FeatureRidge.of(R, seen["R"])
+            self._P = CodeRidge.of(self.base_bits_, self.pairs, Ridge.of(P, seen["P"], self.half_life))
+            self._R = FeatureRidge.of(R, Ridge.of(R, seen["R"], self.half_life))
         else:
             self._P = Learner(C=self.C_P, rule=self.rule, seen=seen["P"], **{"mean": None, **P})
             self._R = Learner(C=self.C_R, rule=self.rule, seen=seen["R"], **{"mean": None, **R})
@@ -335,4 +364,6 @@ class OHWEU(OnlineHasher):
                 f"base_bits={base_bits} gives P {inputs} inputs, of which learner='ridge' takes at most "
                 f"{_MOST_INPUTS}; use fewer base_bits, pairs=False or learner='pa'"
             )
-        check_positive(self, "C_P", "C_R")
+        check_positive(self, "C_P", "C_R", *(() if self.half_life is None else ("half_life",)))
+        if self.half_life is not None and self.learner != "ridge":
+            raise InvalidParameterError(f"half_life is for learner='ridge', got learner={self.learner!r}")

@@ -10,12 +10,16 @@ for after something was learnt.
 M₀ is where search starts before any label: the same regression towards the PCA-ITQ codes of the
 initial sample. Its weight w(n) = 8 / (25 + n) fades faster than the evidence of n rows grows.
 
+With a half-life, a row weighs half as much as one that came so many rows later: sums are made smaller
+after every 1,024 rows, whatever the chunks that they came in.
+
 Penalties are in units of rows. They were chosen on validation queries, where factors of 2 hardly
 matter; pairs of bits, of which there are more and which say less, have four times that of bits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -51,6 +55,7 @@ class Ridge:
     penalty: npt.NDArray[np.float64]
     prior: Floats
     seen: int = 0
+    half_life: float | None = None
     tally: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
     _solution: Floats = field(init=False)  # the last one; the prior at first
     _solved: bool = field(init=False, default=False)
@@ -59,12 +64,27 @@ class Ridge:
         self._solution = self.prior.copy()
 
     @classmethod
-    def empty(cls, penalty: npt.NDArray[np.float64], n_bits: int, dtype: Any) -> Self:
-        """Sums over no rows, and nothing known beforehand."""
+    def empty(
+        cls, penalty: npt.NDArray[np.float64], n_bits: int, dtype: Any, half_life: float | None
+    ) -> Self:
+        """Sums over no rows, and nothing known beforehand. Sums that fade are no whole numbers."""
         n = len(penalty)
-        return cls(
-            np.zeros((n, n), dtype), np.zeros((n, n_bits), dtype), penalty, np.zeros((n, n_bits), np.float32)
-        )
+        dtype = dtype if half_life is None else np.float64
+        gram, cross = np.zeros((n, n), dtype), np.zeros((n, n_bits), dtype)
+        return cls(gram, cross, penalty, np.zeros((n, n_bits), np.float32), half_life=half_life)
+
+    def slices(self, n: int) -> Iterator[slice]:
+        """The next ``n`` rows in parts that are to be added at once; what came before fades meanwhile."""
+        start = 0
+        while start < n:
+            stop = min(n, start + _ROWS - (self.seen % _ROWS if self.half_life else 0))
+            yield slice(start, stop)
+            self.seen += stop - start
+            self._solved = False
+            if self.half_life and self.seen % _ROWS == 0:
+                self.gram *= 0.5 ** (_ROWS / self.half_life)
+                self.cross *= 0.5 ** (_ROWS / self.half_life)
+            start = stop
 
     def solution(self) -> Floats:
         """M (n_inputs, n_bits)."""
@@ -92,11 +112,6 @@ class Ridge:
         twin.gram, twin.cross, twin.tally = self.gram.copy(), self.cross.copy(), self.tally.copy()
         return twin
 
-    def has_seen(self, n: int) -> None:
-        """Take note that the sums are over n more rows."""
-        self.seen += n
-        self._solved = False
-
     def become_prior(self) -> None:
         """Forget the rows, and take what they taught, scaled to scores of variance 1, as M₀."""
         M = self.solution().astype(np.float64)
@@ -115,12 +130,13 @@ class Ridge:
         }  # fmt: skip
 
     @classmethod
-    def of(cls, arrays: Arrays, seen: int) -> Self:
+    def of(cls, arrays: Arrays, seen: int, half_life: float | None) -> Self:
         """Take back what ``arrays`` gave."""
         n = len(arrays["penalty"])
         gram = np.zeros((n, n), arrays["gram"].dtype)
         gram[np.tri(n, dtype=bool)] = arrays["gram"]
-        return cls(gram, arrays["cross"], arrays["penalty"], arrays["prior"], seen, arrays["tally"])
+        cross, penalty, prior = arrays["cross"], arrays["penalty"], arrays["prior"]
+        return cls(gram, cross, penalty, prior, seen, half_life, arrays["tally"])
 
     def _solve(self) -> Floats:
         fading = _WEIGHT / (_ROWS_TO_FADE + self.seen)
@@ -140,16 +156,16 @@ class CodeRidge:
     sums: Ridge
 
     @classmethod
-    def start(cls, base_bits: int, pairs: bool, n_bits: int) -> CodeRidge:
+    def start(cls, base_bits: int, pairs: bool, n_bits: int, half_life: float | None = None) -> CodeRidge:
         """A learner that has seen nothing."""
         penalty = np.full(n_inputs(base_bits, pairs), _OF_PAIRS)
         penalty[:base_bits] = _OF_BITS
-        return cls(base_bits, pairs, Ridge.empty(penalty, n_bits, np.int32))
+        return cls(base_bits, pairs, Ridge.empty(penalty, n_bits, np.int32, half_life))
 
     @classmethod
-    def of(cls, base_bits: int, pairs: bool, arrays: Arrays, seen: int) -> CodeRidge:
-        """Take back what ``arrays`` gave."""
-        return cls(base_bits, pairs, Ridge.of(arrays, seen))
+    def of(cls, base_bits: int, pairs: bool, sums: Ridge) -> CodeRidge:
+        """Take back the sums that it had."""
+        return cls(base_bits, pairs, sums)
 
     def arrays(self) -> Arrays:
         """The arrays that make it up."""
@@ -158,17 +174,21 @@ class CodeRidge:
     def learn(self, H: Packed, targets: Floats) -> None:
         """Learn from base codes H (n, bytes) with targets (n, n_bits) of -1, 0 and +1."""
         n_bits = targets.shape[1]
-        for start in range(0, len(H), _ROWS):
-            rows = targets[start : start + _ROWS]
-            self.sums.look(input_signs(H[start : start + _LOOK], self.base_bits, self.pairs), rows[:_LOOK])
-            inputs = input_columns(H[start : start + _ROWS], self.base_bits, self.pairs)
+        for part in self.sums.slices(len(H)):
+            rows = targets[part]
+            self.sums.look(input_signs(H[part][:_LOOK], self.base_bits, self.pairs), rows[:_LOOK])
+            inputs = input_columns(H[part], self.base_bits, self.pairs)
             # a target of 0 is the mean of a +1 and a -1
             halves = columns(np.concatenate([rows >= 0, rows > 0], axis=1).T.view(np.uint8))
             twice = np.zeros((inputs.shape[1], 2 * n_bits), np.int32)
             add_products(twice, inputs, halves, len(rows))
             self.sums.cross += (twice[:, :n_bits] + twice[:, n_bits:]) // 2
-            add_products(self.sums.gram, inputs, inputs, len(rows), lower=True)
-        self.sums.has_seen(len(H))
+            if self.sums.half_life is None:
+                add_products(self.sums.gram, inputs, inputs, len(rows), lower=True)
+            else:
+                products = np.zeros(self.sums.gram.shape, np.int32)
+                add_products(products, inputs, inputs, len(rows), lower=True)
+                self.sums.gram += products
 
     def copy(self) -> Self:
         """An independent learner that goes on from here."""
@@ -202,18 +222,18 @@ class FeatureRidge:
     _projected: tuple[Floats, Floats] | None = field(init=False, default=None)  # a solution, and its R
 
     @classmethod
-    def start(cls, sample: Floats, n_bits: int, seed: int) -> FeatureRidge:
+    def start(cls, sample: Floats, n_bits: int, seed: int, half_life: float | None = None) -> FeatureRidge:
         """A learner that has seen nothing."""
         squared = float(np.einsum("nd,nd->n", sample, sample, dtype=np.float64).mean()) or 1.0
         width = sample.shape[1]
         directions = None if width <= _FEATURES else principal_first(sample, _DIRECTIONS, seed)
         penalty = np.full((width if directions is None else _DIRECTIONS) + 1, _OF_FEATURES * squared)
-        return cls(directions, Ridge.empty(penalty, n_bits, np.float64))
+        return cls(directions, Ridge.empty(penalty, n_bits, np.float64, half_life))
 
     @classmethod
-    def of(cls, arrays: Arrays, seen: int) -> FeatureRidge:
-        """Take back what ``arrays`` gave."""
-        return cls(arrays.get("directions"), Ridge.of(arrays, seen))
+    def of(cls, arrays: Arrays, sums: Ridge) -> FeatureRidge:
+        """Take back what ``arrays`` gave, and the sums that it had."""
+        return cls(arrays.get("directions"), sums)
 
     def arrays(self) -> Arrays:
         """The arrays that make it up."""
@@ -222,14 +242,13 @@ class FeatureRidge:
 
     def learn(self, Z: Floats, targets: Floats) -> None:
         """Learn from features Z (n, D) with targets (n, n_bits)."""
-        for start in range(0, len(Z), _ROWS):
-            rows = Z[start : start + _ROWS]
+        for part in self.sums.slices(len(Z)):
+            rows = Z[part]
             rows = rows if self.directions is None else rows @ self.directions
             inputs = np.concatenate([rows, np.full((len(rows), 1), self.constant, np.float32)], axis=1)
-            self.sums.look(inputs[:_LOOK], targets[start : start + _LOOK])
-            self.sums.cross += inputs.T @ targets[start : start + _ROWS]
+            self.sums.look(inputs[:_LOOK], targets[part][:_LOOK])
+            self.sums.cross += inputs.T @ targets[part]
             self.sums.gram += inputs.T @ inputs
-        self.sums.has_seen(len(Z))
 
     @property
     def constant(self) -> float:

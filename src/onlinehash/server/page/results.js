@@ -85,7 +85,7 @@ export class Results {
   }
 }
 
-const distance = (hit) => (Number.isInteger(hit.distance) ? String(hit.distance) : hit.distance.toFixed(2));
+const distance = (hit) => (Number.isInteger(hit.distance) ? String(hit.distance) : hit.distance.toPrecision(2));
 
 function mark(one, before, rank) {
   const note = one.querySelector(".moved");

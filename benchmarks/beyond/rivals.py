@@ -1,0 +1,53 @@
+"""The paper's rivals on the same splits, beside the defaults; queries are asked once.
+
+    onlinehash paper fig2 --tier standard
+
+measures the same jobs, each rival with the parameters that the validation part chose for it at 32 bits
+(``onlinehash/paper/methods.py`` has the grids). What lies in results/paper by then is not measured again,
+and an interrupted run goes on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import photographs
+from benchmarks.beyond.record import Record
+from onlinehash.paper.found import Found
+from onlinehash.paper.jobs import TIERS, Job, plan
+from onlinehash.paper.measure import Bench
+from onlinehash.paper.methods import METHODS
+from onlinehash.paper.run import Results, run
+from onlinehash.paper.sources import photographs as settings_of
+
+ABOUT = "mAP by the number of bits, beside the paper's rivals"
+FIGURE, AXES = "curves", {"xlabel": "bits", "ylabel": "mAP", "xticks": (32, 64, 96, 128)}
+SEEDS = 3
+SETTINGS = ("no-person", "all", "tags")
+FOLDER = Path("results/paper")
+
+
+def measure(seeds: int, quick: bool) -> Iterator[Record]:
+    """Ours, the published method, then the rivals."""
+    if quick or not photographs.available():
+        return
+    settings = {setting.name: setting for setting in settings_of(photographs.FOLDER)}
+    jobs = [
+        job
+        for job in plan(("fig2",), TIERS["standard"], list(settings.values()))
+        if job.method not in ("ohweu-released", "itq", "lsh") and job.seed < seeds
+    ]
+    results = Results(FOLDER / "results.jsonl")
+    run(jobs, Bench(settings, FOLDER), results, 1, _say)
+    found = Found(jobs, results.records())
+    for setting in SETTINGS:
+        for name in dict.fromkeys(job.method for job in jobs):
+            for n_bits in TIERS["standard"].bits:
+                values = found.values("mAP", "stream", data=setting, method=name, n_bits=n_bits).tolist()
+                yield Record(setting, METHODS[name].title, n_bits, values)
+
+
+def _say(job: Job, ended: int, total: int) -> None:
+    print(f"rivals: {ended} of {total}, {job.title}", file=sys.stderr, flush=True)
