@@ -108,9 +108,8 @@ def _say(names: list[Any], hits: Any, json_output: bool) -> None:
             output.as_json({**found, "query": name, "hits": row})
             continue
         payload = ["payload"] if hits.payloads is not None else []
-        table = output.table(
-            "id", ">distance", *payload, title=f"{name}: generation {hits.generation}, {hits.score}"
-        )
+        output.write(f"{name}: generation {hits.generation}, {hits.score}\n")
+        table = output.table("id", ">distance", *payload)
         for hit in row:
             more = [Text(output.brief(hit["payload"]))] if payload else []
             table.add_row(Text(str(hit["id"])), f"{hit['distance']:.3f}".rstrip("0").rstrip("."), *more)
