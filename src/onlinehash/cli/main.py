@@ -14,6 +14,7 @@ from onlinehash.cli.bench import bench
 from onlinehash.cli.check import check
 from onlinehash.cli.create import create
 from onlinehash.cli.delete import delete
+from onlinehash.cli.demo import demo
 from onlinehash.cli.export import export
 from onlinehash.cli.get import get
 from onlinehash.cli.info import info
@@ -61,6 +62,7 @@ for command in (
     export,
     bench,
     serve,
+    demo,
     paper,
 ):
     app.command()(command)
