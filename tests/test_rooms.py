@@ -29,7 +29,7 @@ MAY_KNOW = {
     "images": {"errors", "kernels", "index"},
     "paper": {"errors", "codes", "labels", "kernels", "hashers", "metrics", "datasets"},
     "client": {"errors", "codes", "labels", "hashers", "index"},
-    "server": {"errors", "kernels", "labels", "targets", "hashers", "index"},
+    "server": {"errors", "kernels", "labels", "targets", "hashers", "metrics", "index"},
     "cli": {
         "errors",
         "cluster",

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -312,3 +313,33 @@ def test_shell_completion_knows_the_commands() -> None:
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == ["backup"]
+
+
+def test_progress_is_for_terminals_and_stdout_for_json(folder: Path) -> None:
+    np.save("many.npy", np.random.default_rng(0).standard_normal((3000, DIM)))
+    terminal, its_end = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "onlinehash", "add", "n.oh", "many.npy", "--batch", "100", "--json"],
+        stdout=subprocess.PIPE, stderr=its_end, text=True, env={**os.environ, "TERM": "xterm"},
+    ) as running:  # fmt: skip
+        os.close(its_end)
+        shown = b""
+        with suppress(OSError):  # the terminal is gone when the process is
+            while part := os.read(terminal, 4096):
+                shown += part
+        said, _ = running.communicate(timeout=60)
+    os.close(terminal)
+    assert json.loads(said) == {"added": 3000, "items": 3000}
+    assert b"adding" in shown
+    assert b"/3000" in shown
+    done = process("learn", "t.oh", "x.npy", "--labels", "y.npy", "--json")
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["learnt"] == 60
+
+
+def test_what_is_not_installed_is_named(folder: Path) -> None:
+    code = "import sys; sys.modules['faiss'] = None; from onlinehash.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "export", "t.oh", "c.faiss"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "onlinehash: this needs faiss, which is not installed\n"
