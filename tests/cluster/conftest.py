@@ -41,7 +41,7 @@ def on_ray() -> Iterator[Cluster]:
         "object_store_memory": 100 << 20,
         "_system_config": quick,
     }
-    nodes = Cluster(initialize_head=True, head_node_args=node)  # type: ignore[no-untyped-call]
+    nodes = Cluster(initialize_head=True, head_node_args=node)
     ray.init(address=nodes.address, log_to_driver=False)
     yield nodes
     ray.shutdown()
