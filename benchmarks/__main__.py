@@ -23,7 +23,19 @@ from rich.table import Table
 
 from benchmarks.rows import Row
 
-NAMES = ("start", "learn", "refresh", "scan", "rank", "quality", "index", "images", "defaults", "large")
+NAMES = (
+    "start",
+    "learn",
+    "refresh",
+    "scan",
+    "rank",
+    "quality",
+    "index",
+    "server",
+    "images",
+    "defaults",
+    "large",
+)
 BY_NAME = ("defaults", "large")  # long: only where they are named
 
 
