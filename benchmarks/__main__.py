@@ -24,18 +24,8 @@ from rich.table import Table
 from benchmarks.rows import Row
 
 NAMES = (
-    "start",
-    "learn",
-    "refresh",
-    "scan",
-    "rank",
-    "quality",
-    "index",
-    "server",
-    "images",
-    "defaults",
-    "large",
-)
+    "start", "learn", "refresh", "scan", "rank", "quality", "index", "server", "images", "defaults", "large",
+)  # fmt: skip
 BY_NAME = ("defaults", "large")  # long: only where they are named
 
 

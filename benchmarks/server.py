@@ -65,16 +65,16 @@ def rows(quick: bool) -> Iterator[Row]:
                 callers = f"{connections} at a time"
                 yield Row("searches over HTTP", f"{case}, {callers}", "/s", quiet.rate, inside.rate,
                           "in process, as many threads", quiet.rate / inside.rate)  # fmt: skip
-                yield Row("searches over HTTP while learning", f"{case}, {callers}", "/s", busy.rate, quiet.rate,
-                          "while nobody learns", busy.rate / quiet.rate,
+                yield Row("searches over HTTP while learning", f"{case}, {callers}", "/s", busy.rate,
+                          quiet.rate, "while nobody learns", busy.rate / quiet.rate,
                           more={"lessons of 256 rows a second": learnt})  # fmt: skip
                 for name, idle, learning, own in (
                     ("median", quiet.p50, busy.p50, inside.p50), ("p99", quiet.p99, busy.p99, inside.p99),
                 ):  # fmt: skip
                     yield Row(f"search over HTTP, {name}", f"{case}, {callers}", "ms", idle, own,
                               "in process, as many threads", own / idle)  # fmt: skip
-                    yield Row(f"search over HTTP while learning, {name}", f"{case}, {callers}", "ms", learning,
-                              idle, "while nobody learns", idle / learning)  # fmt: skip
+                    yield Row(f"search over HTTP while learning, {name}", f"{case}, {callers}", "ms",
+                              learning, idle, "while nobody learns", idle / learning)  # fmt: skip
             yield _memory(url, pid, bodies, X, 3 if quick else 120, case)
 
 
@@ -124,8 +124,8 @@ def _server(folder: str) -> Iterator[tuple[str, int]]:
 
 def _wrk(url: str, bodies: Path, connections: int, seconds: float) -> Load:
     done = subprocess.run(
-        ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "10s", "-s", str(_LUA),
-         f"{url}/v1/indexes/bench/search"],
+        ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "10s", "-s",
+         str(_LUA), f"{url}/v1/indexes/bench/search"],
         env={**os.environ, "ONLINEHASH_BODIES": str(bodies)}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     found: dict[str, Any] = json.loads(done.stdout.split("RESULT ")[1])
