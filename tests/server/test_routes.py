@@ -129,6 +129,13 @@ def test_lists_of_0_and_1_are_labels_in_json(photos: httpx.Client) -> None:
     assert photos.get(URL).json()["stats"]["labels"] == 4 + 2
 
 
+@pytest.fixture(scope="module")
+def unchanged(module_start: Start) -> httpx.Client:
+    server = module_start().client
+    filled(server)
+    return server
+
+
 @pytest.mark.parametrize(
     ("route", "body", "status", "words"),
     [
@@ -153,17 +160,20 @@ def test_lists_of_0_and_1_are_labels_in_json(photos: httpx.Client) -> None:
     ],
 )  # fmt: skip
 def test_what_is_refused_says_what_was_expected(
-    photos: httpx.Client, route: str, body: Any, status: int, words: str
+    unchanged: httpx.Client, route: str, body: Any, status: int, words: str
 ) -> None:
-    before = photos.get(URL).json()
-    answer = photos.post(f"{URL}/{route}", json=body)
+    before = unchanged.get(URL).json()
+    answer = unchanged.post(f"{URL}/{route}", json=body)
     problem(answer, status, answer.json()["error"], words)
-    assert photos.get(URL).json() == before
+    assert unchanged.get(URL).json() == before
 
 
 def test_what_is_not_there(server: httpx.Client) -> None:
     problem(server.get("/v1/nothing"), 404, "ServerError")
     problem(server.patch("/v1/indexes"), 405, "ServerError")
+    assert server.patch(URL).headers["allow"] == "DELETE, GET, PUT"
+    assert server.patch(f"{URL}/items").headers["allow"] == "GET, PUT"
+    assert server.get(f"{URL}/search").headers["allow"] == "POST"
     problem(server.post("/v1/indexes/photos/search", json={"vectors": [[1]]}), 404, "IndexFileError")
 
 

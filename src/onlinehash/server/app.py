@@ -10,6 +10,7 @@ from pathlib import Path
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import HTTPConnection
+from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
@@ -57,7 +58,7 @@ def make_app(
     problems.install(app)
     if media is not None:
         app.mount("/media", _Media(media, keys))
-    app.mount("/", StaticFiles(directory=PAGE, html=True))
+    app.router.routes.append(_Page("/", StaticFiles(directory=PAGE, html=True)))
     if origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=list(origins), allow_methods=["GET", "PUT", "POST", "DELETE"],
@@ -66,6 +67,16 @@ def make_app(
     hosts = {*host_names, *LOOPBACK} if not keys else set(host_names) or None
     app.add_middleware(Guard, metrics=metrics, hosts=hosts, origins=origins)
     return app
+
+
+class _Page(Mount):
+    """Everything but what is asked of the API, which says itself what it does not have."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether this is what is asked for."""
+        if scope["type"] == "http" and scope["path"].startswith("/v1/"):
+            return Match.NONE, {}
+        return super().matches(scope)
 
 
 class _Media(StaticFiles):

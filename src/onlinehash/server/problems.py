@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from onlinehash import errors
 from onlinehash.errors import BusyError, OnlineHashError
@@ -118,7 +119,10 @@ def install(app: FastAPI) -> None:
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         detail = f"{request.method} {request.url.path}: {error.detail}"
-        return answer(error.status_code, "ServerError", detail, error.headers)
+        headers = dict(error.headers or {})
+        if error.status_code == 405:  # starlette names the methods of the first route that it met
+            headers["Allow"] = ", ".join(_methods(request))
+        return answer(error.status_code, "ServerError", detail, headers)
 
     async def unforeseen(request: Request, error: Exception) -> Response:
         log.exception("%s %s failed", request.method, request.url.path, exc_info=error)
@@ -130,3 +134,13 @@ def install(app: FastAPI) -> None:
     }  # fmt: skip
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
+
+
+def _methods(request: Request) -> list[str]:
+    """What may be asked of a path, of all routes that lead to it."""
+    found: set[str] = set()
+    for method in ("GET", "HEAD", "PUT", "POST", "DELETE"):
+        scope = {**request.scope, "method": method}
+        if any(route.matches(scope)[0] == Match.FULL for route in request.app.routes):
+            found.add(method)
+    return sorted(found)
