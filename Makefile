@@ -4,8 +4,8 @@ BIN := .venv/bin
 
 .PHONY: demo test test-fast lint bench clean
 
-demo: .venv/ready  ## stream the digits through OHWEU and watch it learn
-	$(BIN)/python examples/digits.py
+demo: .venv/ready  ## a page that shows an index of digits learn; in CI it checks itself and ends
+	$(BIN)/onlinehash demo
 
 test: .venv/ready  ## all tests
 	$(BIN)/python -m pytest -n auto

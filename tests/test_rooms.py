@@ -25,10 +25,11 @@ MAY_KNOW = {
     "datasets": {"errors", "labels"},
     "checks": {"errors", "codes"},
     "index": {"errors", "memory", "codes", "labels", "kernels", "hashers"},
+    "cluster": {"errors", "codes", "labels", "kernels", "hashers", "index"},
     "images": {"errors", "kernels", "index"},
     "paper": {"errors", "codes", "labels", "kernels", "hashers", "metrics", "datasets"},
     "client": {"errors", "codes", "labels", "hashers", "index"},
-    "server": {"errors", "kernels", "labels", "targets", "hashers", "index"},
+    "server": {"errors", "kernels", "labels", "targets", "hashers", "metrics", "index"},
     "cli": {"errors", "codes", "labels", "datasets", "hashers", "index", "images", "paper", "server"},
     "__main__": {"cli"},
 }

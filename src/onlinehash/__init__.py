@@ -38,6 +38,7 @@ __all__ = [
     "OnlineHashError",
     "ReadOnlyError",
     "ServerError",
+    "ShardsMissingError",
     "StorageError",
     "Triggered",
     "UnknownIdError",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from onlinehash.errors import OnlineHashError as OnlineHashError
     from onlinehash.errors import ReadOnlyError as ReadOnlyError
     from onlinehash.errors import ServerError as ServerError
+    from onlinehash.errors import ShardsMissingError as ShardsMissingError
     from onlinehash.errors import StorageError as StorageError
     from onlinehash.errors import UnknownIdError as UnknownIdError
     from onlinehash.hashers.bsodh import BSODH as BSODH

@@ -16,6 +16,7 @@ OnlineHashError
 ├── IndexLockedError       a second writer on an index file
 ├── IndexClosedError       an index that is closed, or was opened before a fork
 ├── ReadOnlyError          a change to an index that was opened for reading
+├── ShardsMissingError     parts of an index on many machines do not answer in time
 ├── StorageError           the disk is full or fails; the index is as it was (also an OSError)
 └── ServerError            a server that cannot be reached, or cannot do now what was asked
     ├── BusyError          its queue is full: try again later
@@ -76,6 +77,10 @@ class IndexClosedError(OnlineHashError):
 
 class ReadOnlyError(OnlineHashError):
     """A change was asked of an index that was opened for reading."""
+
+
+class ShardsMissingError(OnlineHashError):
+    """Parts of an index on many machines have not answered in the time that was given."""
 
 
 class StorageError(OnlineHashError, OSError):

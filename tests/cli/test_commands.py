@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -213,17 +214,20 @@ def test_a_number_or_text(folder: Path) -> None:
         (["search", "t.oh", "--like", "1", "--where", "{"], "--where: expected JSON"),
         (["search", "t.oh", "--like", "1", "--score", "best"], "score must be one of"),
         (["check", "none.oh"], "there is no such file"),
+        (["add", "new.oh", "x.npy", "--ids", "twice.txt"], "ids: 'a' is there twice in one batch"),
     ],
 )
 def test_what_is_refused(folder: Path, arguments: list[str], said: str) -> None:
     np.save("wide.npy", np.zeros((3, 99), np.float32))
     Path("broken.jsonl").write_text('{"id": 1, "vector": [1]}\n{"id": 1, "vector"')
+    Path("twice.txt").write_text("a\n" * 60)
     Path("bare.jsonl").write_text('{"id": "a"}\n')
     before = Path("t.oh").read_bytes()
     with pytest.raises(OnlineHashError, match=said) as raised:
         run(*arguments)
     assert exit_code(raised.value) == 2
     assert Path("t.oh").read_bytes() == before
+    assert not list(Path().glob("n*.oh")), "no new index is left behind"
 
 
 @pytest.mark.parametrize(
@@ -312,3 +316,33 @@ def test_shell_completion_knows_the_commands() -> None:
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == ["backup"]
+
+
+def test_progress_is_for_terminals_and_stdout_for_json(folder: Path) -> None:
+    np.save("many.npy", np.random.default_rng(0).standard_normal((3000, DIM)))
+    terminal, its_end = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "onlinehash", "add", "n.oh", "many.npy", "--batch", "100", "--json"],
+        stdout=subprocess.PIPE, stderr=its_end, text=True, env={**os.environ, "TERM": "xterm"},
+    ) as running:  # fmt: skip
+        os.close(its_end)
+        shown = b""
+        with suppress(OSError):  # the terminal is gone when the process is
+            while part := os.read(terminal, 4096):
+                shown += part
+        said, _ = running.communicate(timeout=60)
+    os.close(terminal)
+    assert json.loads(said) == {"added": 3000, "items": 3000}
+    assert b"adding" in shown
+    assert b"/3000" in shown
+    done = process("learn", "t.oh", "x.npy", "--labels", "y.npy", "--json")
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["learnt"] == 60
+
+
+def test_what_is_not_installed_is_named(folder: Path) -> None:
+    code = "import sys; sys.modules['faiss'] = None; from onlinehash.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "export", "t.oh", "c.faiss"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "onlinehash: this needs faiss, which is not installed\n"

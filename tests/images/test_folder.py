@@ -79,8 +79,12 @@ def test_going_on_embeds_what_is_missing_or_has_changed(
 
     with pytest.raises(StopError):
         add_folder(index, album, embedder=embedder, on_progress=stop)
+    assert len(index) == 3, "what was embedded is kept"
+    report = add_folder(index, album, embedder=embedder)
+    assert (report.added, report.unchanged) == (3, 3)
     add_folder(index, album / "sea", embedder=embedder)  # ids are relative to the folder given
-    assert sorted(item.id for item in index.items().items) == ["0.jpg", "1.jpg", "2.jpg"]
+    ids = [item.id for item in index.items(where={"path": [str(p) for p in album.glob("sea/*")]}).items]
+    assert sorted(map(str, ids))[:3] == ["0.jpg", "1.jpg", "2.jpg"]
     index.delete(["0.jpg"])
     picture(album / "sea" / "1.jpg", 77, (50, 50))
     picture(album / "sea" / "9.jpg", 9)
@@ -120,6 +124,17 @@ def test_what_cannot_be_used_is_reported_and_the_rest_is_added(
         "text.png": "not a picture, or damaged",
         "moving.gif": "animated, or several pages",
     }
+
+
+def test_threads_change_nothing(album: Path, embedder: Embedder, tmp_path: Path) -> None:
+    found = []
+    for workers in (1, 4):
+        with Index.create(":memory:", dim=DIM) as index:
+            add_folder(index, album, embedder=embedder, labels=["folders"], workers=workers)
+            found.append([index.get(item.id) for item in index.items().items])
+    assert found[0] == found[1]
+    assert found[0][0] is not None
+    assert found[0][0].vector is not None
 
 
 def test_labels_are_learnt_where_asked(album: Path, embedder: Embedder) -> None:

@@ -14,6 +14,7 @@ from onlinehash.cli.bench import bench
 from onlinehash.cli.check import check
 from onlinehash.cli.create import create
 from onlinehash.cli.delete import delete
+from onlinehash.cli.demo import demo
 from onlinehash.cli.export import export
 from onlinehash.cli.get import get
 from onlinehash.cli.info import info
@@ -61,6 +62,7 @@ for command in (
     export,
     bench,
     serve,
+    demo,
     paper,
 ):
     app.command()(command)
@@ -82,6 +84,8 @@ def main() -> None:
         app()
     except OnlineHashError as error:
         fail(error, exit_code(error))
+    except ModuleNotFoundError as error:
+        fail(f"this needs {error.name}, which is not installed", SURROUNDINGS)
     except OSError as error:
         fail(error, SURROUNDINGS)
 
@@ -93,7 +97,7 @@ def exit_code(error: OnlineHashError) -> int:
     return SURROUNDINGS if isinstance(error, _OUTSIDE) else REFUSED
 
 
-def fail(error: Exception, code: int) -> None:
+def fail(error: Exception | str, code: int) -> None:
     """One line on stderr, and the end."""
     said = "; ".join([str(error), *getattr(error, "__notes__", [])])
     output.note(f"onlinehash: {' '.join(said.split())}")

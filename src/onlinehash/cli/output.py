@@ -44,9 +44,9 @@ def show(what: RenderableType) -> None:
     write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
 
 
-def table(*columns: str, title: str | None = None) -> Table:
+def table(*columns: str) -> Table:
     """A plain table; columns whose name begins with ">" are numbers."""
-    made = Table(title=None if title is None else Text(title), title_justify="left", box=None, pad_edge=False)
+    made = Table(box=None, pad_edge=False)
     for name in columns:
         made.add_column(
             name.removeprefix(">"), justify="right" if name.startswith(">") else "left", overflow="fold"

@@ -21,7 +21,7 @@ with Index.open("things.oh", read_only=True) as index:
 _Source = Annotated[
     str | None,
     typer.Argument(
-        metavar="[SOURCE]", show_default=False,
+        metavar="SOURCE", show_default=False,
         help="Query vectors, in the forms that add takes, or - for lines of JSON on standard input, or a "
         "picture.",
     ),
@@ -108,9 +108,8 @@ def _say(names: list[Any], hits: Any, json_output: bool) -> None:
             output.as_json({**found, "query": name, "hits": row})
             continue
         payload = ["payload"] if hits.payloads is not None else []
-        table = output.table(
-            "id", ">distance", *payload, title=f"{name}: generation {hits.generation}, {hits.score}"
-        )
+        output.write(f"{name}: generation {hits.generation}, {hits.score}\n")
+        table = output.table("id", ">distance", *payload)
         for hit in row:
             more = [Text(output.brief(hit["payload"]))] if payload else []
             table.add_row(Text(str(hit["id"])), f"{hit['distance']:.3f}".rstrip("0").rstrip("."), *more)

@@ -54,7 +54,7 @@ def add_folder(
     replaced. ``labels`` may have "folders", the names of the folders that a picture lies in, and
     "keywords"; with ``learn`` they are learnt from, too. What cannot be used is in the report.
 
-    An interruption loses at most a batch; the next call goes on. ``on_progress`` is called with how many
+    After an interruption the next call goes on. ``on_progress`` is called with how many
     pictures are done, and of how many.
     """
     wrong = [name for name in labels if name not in LABELS]
@@ -74,17 +74,21 @@ def add_folder(
             return Skipped(str(one.path), str(error))
 
     batch: list[_Embedded] = []
-    with quiet():
-        for done, one in enumerate(_side_by_side(embed, todo, workers or n_cores()), 1):
-            if isinstance(one, Skipped):
-                report.skipped.append(one)
-            else:
-                batch.append(one)
-            if batch and (len(batch) == _BATCH or done == len(todo)):
-                _add(index, batch, learn, report)
-                batch = []
-            if on_progress is not None:
-                on_progress(done, len(todo))
+    try:
+        with quiet():
+            for done, one in enumerate(_side_by_side(embed, todo, workers or n_cores()), 1):
+                if isinstance(one, Skipped):
+                    report.skipped.append(one)
+                else:
+                    batch.append(one)
+                if len(batch) == _BATCH:
+                    full, batch = batch, []
+                    _add(index, full, learn, report)
+                if on_progress is not None:
+                    on_progress(done, len(todo))
+    finally:  # of an interruption, too
+        if batch:
+            _add(index, batch, learn, report)
     return report
 
 

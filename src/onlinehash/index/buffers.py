@@ -13,8 +13,8 @@ Slots that are written while a refresh runs are noted and refreshed again before
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from onlinehash.codes import Packed, Words, n_words, packed_to_words, words_to_p
 from onlinehash.hashers.ohweu import OHWEU
 from onlinehash.index.snapshot import Generation, Slots, Snapshot
 from onlinehash.index.store import View
+from onlinehash.index.vacancies import Vacancies
 from onlinehash.kernels.scan import Mask
 from onlinehash.memory import aligned_empty
 
@@ -49,10 +50,9 @@ class Buffers:
         self._base = _allocate(self.base_bits, room + _SPARE)
         self._live = _allocate(self.n_bits, room + _SPARE)
         self._mask: npt.NDArray[np.uint8] = np.zeros(self._live.shape[1], np.uint8)
-        self._free: list[int] = []  # slots to give out again
-        self._freed: list[tuple[int, list[int]]] = []  # not yet: the state that freed them, and slots
-        self._published: list[ref[Snapshot]] = []
+        self._vacancies = Vacancies()
         self._written: list[Slots] | None = None  # while a refresh runs
+        self._coming: Words | None = None  # what it writes to
         self.snapshot = Snapshot(0, 0, generation, self._live[:, :0])
 
     @property
@@ -74,14 +74,7 @@ class Buffers:
 
     def vacant(self, n: int) -> Slots:
         """Slots for ``n`` items: freed ones that nobody sees any more, then new ones."""
-        self._published = [one for one in self._published if one() is not None]
-        alive = [snapshot.sequence for one in self._published if (snapshot := one()) is not None]
-        oldest = min(alive, default=self.snapshot.sequence)
-        while self._freed and self._freed[0][0] <= oldest:
-            self._free += self._freed.pop(0)[1]
-        again = self._free[max(0, len(self._free) - n) :]
-        top = self.snapshot.live.shape[1]
-        return np.concatenate([np.array(again, np.int64), np.arange(top, top + n - len(again))])
+        return self._vacancies.take(n, self.snapshot.sequence, self.snapshot.live.shape[1])
 
     def write(self, slots: Slots, codes: Packed) -> None:
         """Base and live codes of vacant slots."""
@@ -109,27 +102,27 @@ class Buffers:
 
     def accept(self, ready: Ready) -> None:
         """The store has committed it."""
-        again = int((ready.opened < self.snapshot.live.shape[1]).sum())
-        if again:
-            del self._free[-again:]
-        if len(ready.closed):
-            self._freed.append((ready.snapshot.sequence, ready.closed.tolist()))
+        self._vacancies.taken(int((ready.opened < self.snapshot.live.shape[1]).sum()))
+        self._vacancies.free_after(ready.snapshot.sequence, ready.closed)
         self._mask = ready.mask
         self._publish(ready.snapshot)
 
     # ---- a refresh: begun and ended by the writer, run by anybody in between
 
-    def begin_refresh(self) -> tuple[Words, Words]:
-        """The base codes to refresh, and memory for live codes; what is written from now on is noted."""
-        self._written = []
-        return self._base[:, : self.snapshot.live.shape[1]], _allocate(self.n_bits, self._live.shape[1])
+    def begin_refresh(self) -> Callable[[Generation], int]:
+        """The work to be done; what is written from now on is noted."""
+        before, base = self.snapshot, self._base[:, : self.snapshot.live.shape[1]]
+        live = _allocate(self.n_bits, self._live.shape[1])
+        self._written, self._coming = [], live
+        return lambda generation: _refresh(base, live, generation, before)
 
-    def end_refresh(self, generation: Generation, live: Words) -> None:
+    def end_refresh(self, generation: Generation) -> None:
         """Publish refreshed codes, after those of slots that were written in the meantime."""
         assert self._written is not None
-        written, self._written = self._written, None
+        assert self._coming is not None
+        written, live = self._written, _grown(self._coming, self._live.shape[1])
+        self._written = self._coming = None
         n = self.snapshot.live.shape[1]
-        live = _grown(live, self._live.shape[1])
         for slots in written:
             base = _allocate(self.base_bits, len(slots))
             base[...] = self._base[:, slots]
@@ -142,7 +135,7 @@ class Buffers:
 
     def cancel_refresh(self) -> None:
         """It has failed; all is as it was."""
-        self._written = None
+        self._written = self._coming = None
 
     # ---- from the store
 
@@ -169,13 +162,13 @@ class Buffers:
             live = _allocate(self.n_bits, self._live.shape[1])
             generation.refresh(self._base[:, :n], live[:, :n])
         self._mask, self._live = mask, live
-        self._free, self._freed = np.flatnonzero(mask[:n])[::-1].tolist(), []
+        self._vacancies.reset(np.flatnonzero(mask[:n]))
         self._publish(_snapshot(view.sequence, len(taken), generation, live[:, :n], mask))
 
     # ---- how it works
 
     def _publish(self, snapshot: Snapshot) -> None:
-        self._published.append(ref(self.snapshot))
+        self._vacancies.replaced(self.snapshot)
         self.snapshot = snapshot
 
     def _reserve(self, n: int) -> None:
@@ -189,9 +182,9 @@ class Buffers:
             self._mask = mask
 
 
-def refresh(base: Words, live: Words, generation: Generation, before: Snapshot) -> float:
-    """Base codes to the first of ``live``; the share of bits that are not as before."""
-    n, n_bits = base.shape[1], generation.hasher.n_bits
+def _refresh(base: Words, live: Words, generation: Generation, before: Snapshot) -> int:
+    """Base codes to the first of ``live``; how many bits of items are not as before."""
+    n = base.shape[1]
     generation.refresh(base, live[:, :n])
     flipped = 0
     for start in range(0, n, _SLICE):
@@ -200,7 +193,7 @@ def refresh(base: Words, live: Words, generation: Generation, before: Snapshot) 
         if before.open is not None:
             bits[:, before.open.closed[of] > 0] = 0
         flipped += int(bits.sum())
-    return flipped / max(1, before.n_items * n_bits)
+    return flipped
 
 
 def _snapshot(

@@ -79,7 +79,7 @@ class Index(Learning):
         opens a file that is there, if dim and n_bits are the same.
         """
         _check_modes(durability, refresh)
-        hasher, dim = _hasher(hasher, sample, dim, n_bits)
+        hasher, dim = first_hasher(hasher, sample, dim, n_bits)
         code_bytes = n_bytes(checked_base_bits(hasher, dim))
         folder = TemporaryDirectory(prefix="onlinehash-") if os.fspath(path) == MEMORY else None
         file = Path(folder.name, "index") if folder else Path(path)
@@ -249,7 +249,7 @@ def _check_modes(durability: str, refresh: str) -> None:
     check_choice(refresh, REFRESH, "refresh")
 
 
-def _hasher(hasher: Any, sample: Any, dim: Any, n_bits: Any) -> tuple[OHWEU, int]:
+def first_hasher(hasher: Any, sample: Any, dim: Any, n_bits: Any) -> tuple[OHWEU, int]:
     """The hasher to begin with, apart from the one that was given, and how many features it takes."""
     given = OHWEU(64 if n_bits is None else n_bits) if hasher is None else hasher
     if not isinstance(given, OHWEU):

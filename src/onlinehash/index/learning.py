@@ -15,7 +15,7 @@ import numpy as np
 from onlinehash.codes import Packed
 from onlinehash.errors import IndexClosedError, OnlineHashError, ReadOnlyError, StorageError
 from onlinehash.hashers.ohweu import OHWEU
-from onlinehash.index.buffers import Buffers, refresh
+from onlinehash.index.held import Memory
 from onlinehash.index.inputs import check_ids, check_vectors
 from onlinehash.index.model import CodeRows, learn_from, to_lesson, to_model
 from onlinehash.index.reading import Reading, known_slots
@@ -87,18 +87,19 @@ class Learning(Reading):
                 )  # fmt: skip
                 if hasher is None or buffers is None or before.number >= number:
                     return before.number
-                base, live = buffers.begin_refresh()
+                work = buffers.begin_refresh()
             started = time.perf_counter()
             try:
                 generation = Generation.of(number, hasher)
-                flipped = refresh(base, live, generation, before)
+                flipped = work(generation)
             except BaseException:
                 with self._writing:
                     buffers.cancel_refresh()
                 raise
             with self._writing:
-                buffers.end_refresh(generation, live)
-                self._snapshot, self._flipped = buffers.snapshot, flipped
+                buffers.end_refresh(generation)
+                self._snapshot = buffers.snapshot
+                self._flipped = flipped / max(1, before.n_items * self.n_bits)
                 self._seconds["refresh"] = time.perf_counter() - started
             return number
 
@@ -159,8 +160,7 @@ class Learning(Reading):
             change.put_rows(Rows(X, labels, False))
             self._prepare(change, None, NO_SLOTS, NO_SLOTS)
         else:
-            assert self._buffers is not None
-            codes = self._buffers.base_codes(slots)
+            codes = self._base_codes(change, slots)
             self._learn_from(change, self._hasher, CodeRows(codes, labels, X))
 
     def _learn_from(self, change: Change, before: OHWEU, lesson: Rows | CodeRows) -> None:
@@ -180,7 +180,7 @@ class Learning(Reading):
         self._after.append(after)
         self._prepare(change, self._buffers, NO_SLOTS, NO_SLOTS)
 
-    def _initialized(self, change: Change, coming: list[Rows]) -> Buffers | None:
+    def _initialized(self, change: Change, coming: list[Rows]) -> Memory | None:
         """Learn W and b, hash what is there, and learn from what waited, if there is enough by now."""
         slots, vectors = change.vectors()
         rows = [*change.rows(), *coming]
@@ -199,7 +199,7 @@ class Learning(Reading):
             if self.keep_vectors:
                 change.put_vectors(slots, vectors.astype(np.float16))
         generation = Generation.of(number, hasher)
-        buffers = Buffers(generation, len(slots))
+        buffers = self._memory(generation, len(slots))
         buffers.follow(change, generation)
 
         def after() -> None:
@@ -223,7 +223,7 @@ class Learning(Reading):
         except StorageError:
             log.warning("%s: what was learnt stays written as lessons", self._shown, exc_info=True)
 
-    def _prepare(self, change: Change, buffers: Buffers | None, opened: Slots, closed: Slots) -> None:
+    def _prepare(self, change: Change, buffers: Memory | None, opened: Slots, closed: Slots) -> None:
         """Make ready what searches will see when the change is committed."""
         if buffers is None:
             slots, vectors = change.vectors()

@@ -25,6 +25,7 @@ from onlinehash.hashers.ohweu import OHWEU
 from onlinehash.index import interop
 from onlinehash.index.buffers import Buffers
 from onlinehash.index.filters import Filter, parse
+from onlinehash.index.held import Memory
 from onlinehash.index.inputs import check_after, check_choice, check_ids, check_k, check_vectors
 from onlinehash.index.model import from_model, learnt_again
 from onlinehash.index.results import Codes, Hits, Id, Item, Page, Score, Stats
@@ -49,7 +50,7 @@ class Reading:
         self.read_only = read_only
         self._folder: TemporaryDirectory[str] | None = None  # of an index in memory
         self._writing = threading.RLock()  # one change at a time
-        self._buffers: Buffers | None = None  # None before initialisation
+        self._buffers: Memory | None = None  # None before initialisation
         self._hasher: OHWEU | None = None  # what has been learnt, perhaps not served yet
         self._generation = 0  # the number of the generation that will contain all of it
         self._waiting = 0  # vectors towards the initial sample
@@ -139,7 +140,7 @@ class Reading:
             if snapshot.generation is None:
                 raise NotInitializedError(f"{self._shown}: there are no codes before initialisation")
             slots, base_bits = known_slots(view, names), snapshot.generation.hasher.base_bits_
-            live = words_to_packed(np.ascontiguousarray(snapshot.live[:, slots]), self.n_bits)
+            live = self._live_codes(snapshot, slots)
             base = view.codes(slots).reshape(len(slots), n_bytes(base_bits))
             return Codes(base, live, base_bits, self.n_bits, snapshot.number)
 
@@ -196,8 +197,7 @@ class Reading:
             for slot, item in view.all_items():
                 slots.append(slot)
                 ids.append(item.id)
-            words = np.ascontiguousarray(snapshot.live[:, np.array(slots, np.int64)])
-            return ids, words_to_packed(words, self.n_bits)
+            return ids, self._live_codes(snapshot, np.array(slots, np.int64))
 
     def to_faiss(self) -> tuple[Any, list[Id]]:
         """Live codes as a faiss ``IndexBinaryFlat``, and the id of each of its rows."""
@@ -222,10 +222,9 @@ class Reading:
     ) -> Found:  # fmt: skip
         assert snapshot.generation is not None
         hasher = snapshot.generation.hasher
-        mask = None if filter is None else mask_of(snapshot, view, filter)
         weights = None
         if own is not None:  # symmetric: an item's live code is its query code
-            queries = words_to_packed(np.ascontiguousarray(snapshot.live[:, own]), hasher.n_bits)
+            queries = self._live_codes(snapshot, own)
             if score == "asymmetric":
                 weights = hasher.code_scores(view.codes(own))
         else:
@@ -233,7 +232,28 @@ class Reading:
             queries = hasher.encode_query(X) if len(X) else np.empty((0, (self.n_bits + 7) // 8), np.uint8)
             if score == "asymmetric" and len(X):
                 weights = hasher.query_scores(X)
+        return self._nearest(view, snapshot, queries, weights, k, filter)
+
+    # ---- where codes are held: a cluster holds them elsewhere
+
+    def _memory(self, generation: Generation, room: int) -> Memory:
+        return Buffers(generation, room)
+
+    def _base_codes(self, view: View, slots: Slots) -> Packed:
+        assert isinstance(self._buffers, Buffers)
+        return self._buffers.base_codes(slots)
+
+    def _live_codes(self, snapshot: Snapshot, slots: Slots) -> Packed:
+        return words_to_packed(np.ascontiguousarray(snapshot.live[:, slots]), self.n_bits)
+
+    def _nearest(
+        self, view: View, snapshot: Snapshot, queries: Packed, weights: Floats | None, k: int,
+        filter: Filter | None,
+    ) -> Found:  # fmt: skip
+        mask = None if filter is None else mask_of(snapshot, view, filter)
         return by_codes(snapshot, queries, weights, k, mask)
+
+    # ---- states
 
     @contextmanager
     def _pinned(self) -> Iterator[tuple[View, Snapshot]]:
@@ -263,7 +283,7 @@ class Reading:
         generation = None if self._buffers is None else self._buffers.snapshot.generation
         if generation is None or generation.number != view.generation:
             generation = Generation.of(view.generation, self._learnt_by(view, generation))
-        buffers = self._buffers or Buffers(generation, view.n_slots())
+        buffers = self._buffers or self._memory(generation, view.n_slots())
         buffers.follow(view, generation)
         self._buffers, self._snapshot = buffers, buffers.snapshot
         self._hasher, self._generation = generation.hasher, generation.number

@@ -49,6 +49,7 @@ class Hits:
     generation: int  # what was learnt in it, and all before, is in these hits
     score: str  # what distances are: "hamming", "asymmetric" or "cosine"
     payloads: npt.NDArray[np.object_] | None = None
+    missing: tuple[int, ...] = ()  # shards that have not answered, where an index on many was asked anyway
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -66,7 +67,8 @@ class Hits:
         """For JSON: a list of hits for each query, without padding."""
         names = ("id", "distance") + (() if self.payloads is None else ("payload",))
         hits = [[{name: getattr(hit, name) for name in names} for hit in row] for row in self]
-        return {"hits": hits, "generation": self.generation, "score": self.score}
+        missing = {"missing": list(self.missing)} if self.missing else {}
+        return {"hits": hits, "generation": self.generation, "score": self.score, **missing}
 
 
 @dataclass(frozen=True, slots=True)

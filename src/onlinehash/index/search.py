@@ -58,7 +58,7 @@ class Found:
 
 def mask_of(snapshot: Snapshot, view: View, where: Filter) -> Mask:
     """The slots that a filter lets through; the last few are kept with the snapshot."""
-    key = repr(where)
+    key = f"{view.sequence} {where!r}"
     mask = snapshot.masks.get(key)
     if mask is None:
         slots = view.matching(where)
@@ -74,11 +74,32 @@ def mask_of(snapshot: Snapshot, view: View, where: Filter) -> Mask:
 def by_codes(snapshot: Snapshot, queries: Packed, weights: Floats | None, k: int, mask: Mask | None) -> Found:
     """The k nearest to query codes; by the asymmetric distance where there are weights (queries, n_bits)."""
     n_bits = 0 if snapshot.generation is None else snapshot.generation.hasher.n_bits
-    head = k if weights is None else max(HEAD * k, LEAST)
+    head = candidates(k, weights is not None)
     slots, distances = nearest(snapshot.live, queries, head, n_bits, allowed=mask or snapshot.open)
     found = Found(slots, distances.astype(np.float32))
     if weights is not None:
         found = found.ordered(cost_distances(snapshot.live, queries, np.abs(weights), slots))
+    return found.first(k)
+
+
+def candidates(k: int, weighted: bool) -> int:
+    """How many of the Hamming ranking are looked at for k neighbours."""
+    return max(HEAD * k, LEAST) if weighted else k
+
+
+def merged(parts: list[tuple[Slots, Floats, Floats | None]], queries: int, head: int, k: int) -> Found:
+    """What parts of the slots have found, each its ``head`` nearest, as one scan would have found it.
+
+    Of each part slots, their distances by Hamming and, where there are weights, by these.
+    """
+    if not parts:
+        return Found(np.empty((queries, 0), np.int64), np.empty((queries, 0), np.float32)).first(k)
+    slots, distances = (np.concatenate([part[i] for part in parts], axis=1) for i in (0, 1))
+    order = np.lexsort((slots, distances), axis=1)[:, :head]
+    found = Found(np.take_along_axis(slots, order, 1), np.take_along_axis(distances, order, 1))
+    if parts[0][2] is not None:
+        costs = np.concatenate([part[2] for part in parts], axis=1)
+        found = found.ordered(np.take_along_axis(costs, order, 1))
     return found.first(k)
 
 

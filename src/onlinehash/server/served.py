@@ -30,6 +30,7 @@ class Served:
         self.refresher = Refresher(name, self._refresh)
         self.searches = Searches(index, pool, limits)
         self.events = Events(loop, limits.listeners)
+        self.measure: Callable[[Index], dict[str, Any]] | None = None  # figures for each new generation
         self.refreshes = 0
         self.refresh_seconds = 0.0  # all together
 
@@ -89,6 +90,7 @@ class Served:
     def _publish(self, before: int) -> None:
         try:
             stats = self.index.stats()
+            measured = {} if self.measure is None else self.measure(self.index)
         except (IndexClosedError, OnlineHashError):
             return
         self.refresh_seconds += stats.seconds.get("refresh", 0.0)
@@ -100,5 +102,5 @@ class Served:
                 "mistakes_P": stats.mistakes_P, "mistakes_R": stats.mistakes_R, "loss_P": stats.loss_P,
                 "loss_R": stats.loss_R, "learnt": stats.learnt, "labels": stats.labels,
                 "items": stats.items, "pending": stats.pending, "memory": stats.memory, "disk": stats.disk,
-            },
+            } | measured,
         )  # fmt: skip

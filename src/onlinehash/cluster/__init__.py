@@ -1,0 +1,5 @@
+"""The index on many machines: Lance keeps it, Ray runs it, the calls are the Index's own."""
+
+from onlinehash.cluster.index import ClusterIndex as ClusterIndex
+from onlinehash.cluster.index import create as create
+from onlinehash.cluster.index import open as open

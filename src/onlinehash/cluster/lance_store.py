@@ -1,0 +1,273 @@
+"""The store of a cluster: one Lance dataset, and models beside it.
+
+A change is one commit, whole or not there. It replaces the state's row; of two writers that start from
+the same state one is refused, by Lance. Who opens for writing commits first, and so ends whoever wrote
+before: no lock outlives a machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import lance
+import pyarrow as pa
+from lance.commit import CommitConflictError
+from lance.fragment import FragmentMetadata, write_fragments
+
+from onlinehash.cluster.lance_view import (
+    STATE,
+    LanceChange,
+    LanceView,
+    Row,
+    in_slots,
+    schema,
+)
+from onlinehash.cluster.place import Disk, Place
+from onlinehash.errors import (
+    IndexClosedError,
+    IndexFileError,
+    IndexLockedError,
+    InvalidParameterError,
+    StorageError,
+)
+from onlinehash.index.inputs import to_json
+from onlinehash.index.store import Model
+
+VERSION = 1
+_TIDY = 100  # changes after which small files are put together
+_KEEP = timedelta(hours=1)  # how long older versions can be read
+_INDEXED = 10_000  # items from which on slots and ids are looked up by an index
+_MODEL = pa.schema([("part", pa.string()), ("label", pa.string()), ("value", pa.large_binary())])
+
+
+class LanceStore:
+    """One dataset, any number of readers, one writer. See ``store.Store``."""
+
+    _view: LanceView  # the newest
+
+    def __init__(self, place: Place, read_only: bool) -> None:
+        self.name = place.uri
+        self.place = place
+        self._read_only = read_only
+        self._disk = Disk(place)
+        self._writer = secrets.token_hex(4)  # in models' names: two writers never write the same file
+        self._changes = 0
+        self._users, self._closed = 0, False
+        self._condition = threading.Condition()
+
+    @classmethod
+    def create(
+        cls,
+        uri: str | os.PathLike[str],
+        settings: dict[str, Any],
+        code_bytes: int,
+        options: Mapping[str, str] | None,
+    ) -> LanceStore:
+        """A new dataset, which must not be there yet."""
+        store = cls(Place.of(uri, options), False)
+        state = {
+            "format": "onlinehash", "version": VERSION, "sequence": 0, "generation": 0, "items": 0, "top": 0,
+            "width": None, "waiting": 0, "model": None, "base": None, "written": 0, "lessons": [0, 0, 0],
+            "settings": {**settings, "code_bytes": code_bytes}, "writer": store._writer,
+        }  # fmt: skip
+        if store.place.exists():
+            raise InvalidParameterError(f"{store.name} exists: open it, or name another")
+        with _translated(store.name):
+            dataset = lance.write_dataset(
+                _table({STATE: ["state", to_json(state), None, None, None]}, code_bytes), store.name,
+                storage_options=dict(store.place.options) or None,
+            )  # fmt: skip
+            store._disk.sync()
+        store._view = LanceView(dataset, state, store.place)
+        return store
+
+    @classmethod
+    def open(
+        cls, uri: str | os.PathLike[str], read_only: bool, options: Mapping[str, str] | None = None
+    ) -> LanceStore:
+        """A dataset that is there. For writing: whoever wrote before can no longer."""
+        store = cls(Place.of(uri, options), read_only)
+        store._view = store._newest()
+        if not read_only:
+            with store.write() as change:
+                change.state["writer"] = store._writer
+        return store
+
+    @contextmanager
+    def read(self) -> Iterator[LanceView]:
+        """The newest version, which stays as it is while others write."""
+        with self._in_use(), _translated(self.name):
+            if self._read_only and self._view.dataset.latest_version != self._view.dataset.version:
+                self._view = self._newest()
+            yield self._view
+
+    @contextmanager
+    def write(self) -> Iterator[LanceChange]:
+        """One commit; the caller sees to it that there is one at a time."""
+        with self._in_use(), _translated(self.name):
+            change = LanceChange(self._view.dataset, self._view.state, self.place)
+            yield change
+            if change.new_model is not None:
+                self._write_model(change, change.new_model)
+            self._commit(change)
+            self._changes += 1
+            if self._changes % _TIDY == 0:
+                self.tidy()
+
+    def tidy(self) -> None:
+        """Put small files together, bring the look-ups of slots and ids up to date, drop old versions."""
+        dataset = self.place.open()
+        dataset.optimize.compact_files()
+        known = {column for index in dataset.describe_indices() for column in index.field_names}
+        if known:
+            dataset.optimize.optimize_indices()
+        if self._view.state["items"] >= _INDEXED:
+            for column in sorted({"slot", "id"} - known):
+                dataset.create_scalar_index(column, "BTREE")
+        dataset.cleanup_old_versions(older_than=_KEEP)
+        self._disk.sync()
+        self._view = LanceView(self.place.open(), self._view.state, self.place)
+
+    def backup(self, path: str) -> None:
+        """Copy the newest version, and its model, to another place."""
+        from onlinehash.cluster.moves import copied
+
+        with self.read() as view:
+            copied(view, Place.of(path))
+
+    def n_bytes(self) -> int:
+        """Bytes of the rows of the newest version."""
+        fragments = self._view.dataset.get_fragments()
+        return sum(file.file_size_bytes or 0 for part in fragments for file in part.data_files())
+
+    def verify(self) -> list[str]:
+        """Lance's own check, and that there are as many items as the state says."""
+        with self.read() as view:
+            try:
+                view.dataset.validate()  # type: ignore[no-untyped-call]
+                view.model()
+            except (OSError, ValueError, IndexFileError) as error:
+                return [str(error)]
+            found = view.dataset.count_rows("slot >= 0")
+            said = view.state["items"]
+            return [] if found == said else [f"{self.name}: {found} items, but its state says {said}"]
+
+    def close(self) -> None:
+        """Wait for readers and the writer."""
+        with self._condition:
+            self._closed = True
+            self._condition.wait_for(lambda: self._users == 0)
+
+    # ---- how it works
+
+    @contextmanager
+    def _in_use(self) -> Iterator[None]:
+        with self._condition:
+            if self._closed:
+                raise IndexClosedError(f"{self.name}: the index is closed")
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._users -= 1
+                self._condition.notify_all()
+
+    def _newest(self) -> LanceView:
+        try:
+            dataset = self.place.open()
+        except ValueError as error:
+            raise IndexFileError(f"{self.name}: there is no such dataset; create makes one") from error
+        if "slot" not in dataset.schema.names:
+            raise IndexFileError(f"{self.name}: a Lance dataset, but not an index of onlinehash")
+        rows = dataset.to_table(columns=["payload"], filter=in_slots([STATE]))["payload"].to_pylist()
+        state = json.loads(rows[0]) if len(rows) == 1 else {}
+        if state.get("format") != "onlinehash":
+            raise IndexFileError(f"{self.name}: a Lance dataset, but not an index of onlinehash")
+        if state["version"] > VERSION:
+            raise IndexFileError(
+                f"{self.name}: written in version {state['version']}; this onlinehash reads up to {VERSION}"
+            )
+        return LanceView(dataset, state, self.place)
+
+    def _commit(self, change: LanceChange) -> None:
+        """Rows that go, rows that come and the new state, at once."""
+        dataset, code_bytes = change.dataset, change.settings()["code_bytes"]
+        removed, updated = _without(dataset, change.gone)
+        rows = {STATE: ["state", to_json(change.state), None, None, None], **change.put_rows_of}
+        new = write_fragments(
+            _table(rows, code_bytes), self.name, schema=schema(code_bytes), mode="append",
+            storage_options=dict(self.place.options) or None,
+        )  # fmt: skip
+        self._disk.sync()
+        operation = lance.LanceOperation.Update(
+            removed_fragment_ids=removed, updated_fragments=updated, new_fragments=new
+        )
+        committed = lance.LanceDataset.commit(
+            self.name, operation, read_version=dataset.version,
+            storage_options=dict(self.place.options) or None,
+        )  # fmt: skip
+        self._disk.sync()
+        self._view = LanceView(committed, change.state, self.place)
+
+    def _write_model(self, change: LanceChange, model: Model) -> None:
+        """Whole, under a name of its own; it counts when a state names it."""
+        name = f"{change.state['generation']:012d}-{self._writer}-{change.sequence}"
+        place = self.place.model(name)
+        parts: list[tuple[str, str | None, bytes]] = [("learnt", None, model.learnt)]
+        if model.base is not None:
+            parts.append(("base", None, model.base))
+            change.state["base"] = name
+        parts += [("label", to_json(label), code) for label, code in model.labels]
+        columns = zip(zip(*parts, strict=True), _MODEL, strict=True)
+        table = pa.table([pa.array(column, field.type) for column, field in columns], schema=_MODEL)
+        lance.write_dataset(table, place.uri, storage_options=dict(place.options) or None)
+        Disk(place).sync()
+        change.state["model"] = name
+
+
+def _without(dataset: lance.LanceDataset, slots: set[int]) -> tuple[list[int], list[FragmentMetadata]]:
+    """Fragments that go whole, and those that go on without some rows."""
+    condition = in_slots(sorted(slots))
+    found = dataset.to_table(columns=[], filter=condition, with_row_address=True)["_rowaddr"].to_numpy()
+    removed, updated = [], []
+    for number in sorted(set((found >> 32).tolist())):
+        fragment = dataset.get_fragment(number)
+        assert fragment is not None
+        left = fragment.delete(condition)
+        if left is None:
+            removed.append(number)
+        else:
+            updated.append(left)
+    return removed, updated
+
+
+def _table(rows: dict[int, Row], code_bytes: int) -> pa.Table:
+    names = schema(code_bytes)
+    columns = [list(rows), *zip(*rows.values(), strict=True)]
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, names, strict=True)], schema=names
+    )
+
+
+@contextmanager
+def _translated(name: str) -> Iterator[None]:
+    """Lance's errors as ours."""
+    try:
+        yield
+    except CommitConflictError as error:
+        raise IndexLockedError(
+            f"{name} has been opened for writing elsewhere since, and this index can no longer write; "
+            "nothing was changed. Open it with read_only=True, or here again"
+        ) from error
+    except OSError as error:
+        if isinstance(error, StorageError):
+            raise
+        raise StorageError(f"{name}: cannot be read or written ({error}); nothing was changed") from error
