@@ -30,7 +30,8 @@ def test_the_demo_shows_that_it_learns() -> None:
 def test_benchmarks_run(tmp_path: Path) -> None:
     target = tmp_path / "bench.json"
     names = (
-        "start", "learn", "refresh", "scan", "rank", "quality", "index", "server", "images", "defaults", "large",
+        "start", "learn", "refresh", "scan", "rank", "quality", "index", "server", "images", "defaults",
+        "large",
     )  # fmt: skip
     run("-m", "benchmarks", *names, "--quick", "--json", str(target))
     found = json.loads(target.read_text())
