@@ -26,11 +26,11 @@ Codes = npt.NDArray[np.uint8]
 
 
 def rows(quick: bool) -> Iterator[Row]:
-    """64 bits, ten thousand codes or a million."""
+    """64 bits, ten thousand codes or 300,000."""
     if not photographs.available():
         print(photographs.MISSING)
         return
-    codes, queries = _codes(10_000 if quick else 1_000_000)
+    codes, queries = _codes(10_000 if quick else 300_000)
     words = packed_to_words(codes, BITS)
     scan = timed(lambda: nearest(words, queries, K, BITS)).wall / len(queries)
     _, exact = nearest(words, queries, K, BITS)
@@ -62,7 +62,7 @@ def _codes(n: int) -> tuple[Codes, Codes]:
     for start in range(0, n, 100_000):
         part = codes[start : start + 100_000]
         part ^= np.packbits(rng.random((len(part), BITS)) < NOISE, axis=1)
-    return codes, hasher.encode_query(split.X_query[:500])
+    return codes, hasher.encode_query(split.X_query[:100])
 
 
 def _indexes(n: int) -> Iterator[tuple[str, Any, list[tuple[str, Any]]]]:
