@@ -25,7 +25,7 @@ MAY_KNOW = {
     "datasets": {"errors", "labels"},
     "checks": {"errors", "codes"},
     "index": {"errors", "memory", "codes", "labels", "kernels", "hashers"},
-    "cluster": {"errors", "codes", "labels", "kernels", "hashers", "index"},
+    "cluster": {"errors", "codes", "labels", "datasets", "kernels", "hashers", "index"},
     "images": {"errors", "kernels", "index"},
     "paper": {"errors", "codes", "labels", "kernels", "hashers", "metrics", "datasets"},
     "client": {"errors", "codes", "labels", "hashers", "index"},
