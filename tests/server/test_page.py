@@ -159,6 +159,9 @@ def test_the_stream_steps_plays_and_pauses(paused: str, visit: Open) -> None:
     assert page.locator("#table tr").count() >= 4
     page.reload()
     expect(page.locator("#chart")).to_contain_text(f"{state['history'][-1]['map']:.3f}")
+    page.evaluate("window.stays = true")
+    page.wait_for_timeout(1500)
+    assert page.evaluate("window.stays"), "events from before it came made the page load again"
 
 
 def test_light_and_dark(paused: str, visit: Open) -> None:
