@@ -25,8 +25,9 @@ from benchmarks.rows import Row
 
 NAMES = (
     "start", "learn", "refresh", "scan", "rank", "quality", "index", "server", "images", "defaults", "large",
+    "cluster", "approximate",
 )  # fmt: skip
-BY_NAME = ("defaults", "large")  # long: only where they are named
+BY_NAME = ("defaults", "large", "cluster", "approximate")  # long: only where they are named
 
 
 def main() -> int:

@@ -57,8 +57,11 @@ ABOUT = {
 
 
 def main() -> None:
-    """Write both documents."""
+    """Write the documents that show them."""
+    from benchmarks import layout
+
     found = json.loads(FIGURES.read_text())
+    layout.SCALE.write_text(layout.written(layout.SCALE.read_text(), found))
     (ROOT / "docs" / "measurements.md").write_text(measurements(found))
     readme = ROOT / "README.md"
     readme.write_text(with_summary(readme.read_text(), found))
