@@ -15,7 +15,6 @@ from onlinehash.server.demo import PATH, make_demo
 from tests.server.browser import PATIENCE, browser, opened, serving
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
-COLOURS = 96  # of the pictures' palettes: they show few, and should be small
 EXAMPLE, STEPS = 10, 11  # which item, and how many chunks of labels have streamed in
 
 
@@ -62,9 +61,11 @@ def _page(chrome: Browser, url: str, viewport: Any, **how: Any) -> Page:
 
 def _save(png: bytes, name: str) -> None:
     with Image.open(BytesIO(png)) as picture:
-        picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(
-            FOLDER / f"{name}.png", optimize=True
-        )
+        picture.convert("RGB").quantize(
+            256,
+            Image.Quantize.FASTOCTREE,
+            dither=Image.Dither.NONE,  # small, and keeps colours that are rare
+        ).save(FOLDER / f"{name}.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -13,12 +13,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks import photographs
 from benchmarks.beyond.record import Record
 from onlinehash.paper.found import Found
 from onlinehash.paper.jobs import TIERS, Job, plan
 from onlinehash.paper.measure import Bench
-from onlinehash.paper.methods import METHODS
+from onlinehash.paper.methods import METHODS, RIVALS
 from onlinehash.paper.run import Results, run
 from onlinehash.paper.sources import photographs as settings_of
 
@@ -42,11 +44,20 @@ def measure(seeds: int, quick: bool) -> Iterator[Record]:
     results = Results(FOLDER / "results.jsonl")
     run(jobs, Bench(settings, FOLDER), results, 1, _say)
     found = Found(jobs, results.records())
+    gains = []
     for setting in SETTINGS:
-        for name in dict.fromkeys(job.method for job in jobs):
-            for n_bits in TIERS["standard"].bits:
+        for n_bits in TIERS["standard"].bits:
+            ours, best = [], 0.0
+            for name in dict.fromkeys(job.method for job in jobs):
                 values = found.values("mAP", "stream", data=setting, method=name, n_bits=n_bits).tolist()
                 yield Record(setting, METHODS[name].title, n_bits, values)
+                if name == "ohweu":
+                    ours = values
+                elif name in RIVALS:
+                    best = max(best, float(np.mean(values)))
+            gain = float(np.mean(ours)) - best
+            gains.append(Record("ours over the best of the rivals", setting, n_bits, [gain], 0))
+    yield from gains
 
 
 def _say(job: Job, ended: int, total: int) -> None:

@@ -49,16 +49,16 @@ def _of(case: Case, moves: dict[str, dict[str, int] | None]) -> Iterator[Record]
     yield Record(case.name, "PCA-ITQ", n, [case.score(fixed.encode(case.X_asked), fixed.encode(case.X), 64)])
 
 
-def made(n: int, width: int = 128, kinds: int = 40) -> Case:
-    """Rows around 400 centres; each centre has one to three of 40 labels. 500 queries beside them."""
+def made(n: int, width: int = 128, kinds: int = 20) -> Case:
+    """Rows around 100 centres; each centre has one or two of 20 labels. 500 queries beside them."""
     rng = np.random.default_rng(0)
-    centres = rng.standard_normal((400, width), np.float32)
-    labels = np.zeros((400, kinds), np.bool_)
+    centres = rng.standard_normal((100, width), np.float32)
+    labels = np.zeros((100, kinds), np.bool_)
     for of_centre in labels:
-        of_centre[rng.choice(kinds, rng.integers(1, 4), replace=False)] = True
+        of_centre[rng.choice(kinds, rng.integers(1, 3), replace=False)] = True
 
     def draw(count: int) -> tuple[Floats, np.ndarray]:
-        chosen = rng.integers(400, size=count)
+        chosen = rng.integers(100, size=count)
         X = rng.standard_normal((count, width), np.float32)
         X *= 2
         X += centres[chosen]

@@ -214,17 +214,20 @@ def test_a_number_or_text(folder: Path) -> None:
         (["search", "t.oh", "--like", "1", "--where", "{"], "--where: expected JSON"),
         (["search", "t.oh", "--like", "1", "--score", "best"], "score must be one of"),
         (["check", "none.oh"], "there is no such file"),
+        (["add", "new.oh", "x.npy", "--ids", "twice.txt"], "ids: 'a' is there twice in one batch"),
     ],
 )
 def test_what_is_refused(folder: Path, arguments: list[str], said: str) -> None:
     np.save("wide.npy", np.zeros((3, 99), np.float32))
     Path("broken.jsonl").write_text('{"id": 1, "vector": [1]}\n{"id": 1, "vector"')
+    Path("twice.txt").write_text("a\n" * 60)
     Path("bare.jsonl").write_text('{"id": "a"}\n')
     before = Path("t.oh").read_bytes()
     with pytest.raises(OnlineHashError, match=said) as raised:
         run(*arguments)
     assert exit_code(raised.value) == 2
     assert Path("t.oh").read_bytes() == before
+    assert not list(Path().glob("n*.oh")), "no new index is left behind"
 
 
 @pytest.mark.parametrize(

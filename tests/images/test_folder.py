@@ -126,6 +126,17 @@ def test_what_cannot_be_used_is_reported_and_the_rest_is_added(
     }
 
 
+def test_threads_change_nothing(album: Path, embedder: Embedder, tmp_path: Path) -> None:
+    found = []
+    for workers in (1, 4):
+        with Index.create(":memory:", dim=DIM) as index:
+            add_folder(index, album, embedder=embedder, labels=["folders"], workers=workers)
+            found.append([index.get(item.id) for item in index.items().items])
+    assert found[0] == found[1]
+    assert found[0][0] is not None
+    assert found[0][0].vector is not None
+
+
 def test_labels_are_learnt_where_asked(album: Path, embedder: Embedder) -> None:
     exif = Image.Exif()
     exif[0x9C9E] = "blue".encode("utf-16-le")

@@ -1,6 +1,7 @@
 """Pictures of every kind, good and bad."""
 
 import base64
+import importlib.util
 import io
 import warnings
 import zlib
@@ -106,6 +107,18 @@ def test_other_files_under_a_picture_s_name(tmp_path: Path) -> None:
     for data in (b"", b"hello", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", b"%PDF-1.4"):
         path.write_bytes(data)
         with pytest.raises(UnusableError, match="not a picture, or damaged"):
+            read_picture(path, 8)
+
+
+def test_heif_says_what_it_needs(tmp_path: Path) -> None:
+    path = tmp_path / "a.heic"
+    if importlib.util.find_spec("pillow_heif"):
+        importlib.import_module("pillow_heif").register_heif_opener()
+        Image.new("RGB", (64, 64), "blue").save(path)
+        assert read_picture(path, 8).image.size == (64, 64)
+    else:
+        path.write_bytes(b"\0\0\0\x1cftypheic\0\0\0\0mif1heic")
+        with pytest.raises(UnusableError, match="a HEIF picture needs pillow-heif"):
             read_picture(path, 8)
 
 

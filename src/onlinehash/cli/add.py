@@ -99,7 +99,7 @@ def add(
         payload=payload or (), size=batch, skip=skip,
     )  # fmt: skip
     opened: Any = None
-    added = 0
+    added, made = 0, not index.exists()
 
     def go_on(done: int) -> str:
         return f"{done:,} items were added and are kept; --skip {skip + done} goes on after them"
@@ -114,6 +114,11 @@ def add(
                     opened.learn(part.vectors, part.labels, wait=False)
                 advance(len(part))
             items = 0 if opened is None else len(opened)
+    except BaseException:
+        if opened is not None and made and not added:
+            opened.close()
+            index.unlink()  # as if nothing had been asked for
+        raise
     finally:
         if opened is not None:
             opened.close()

@@ -21,7 +21,7 @@ for measured in measure(items=20_000):
 
 _Index = Annotated[
     Path | None,
-    typer.Argument(metavar="[INDEX]", help="An index's file, which is only read; without, made data."),
+    typer.Argument(metavar="INDEX", help="An index's file, which is only read; without, made data."),
 ]
 _Items = Annotated[int, typer.Option(min=1, help="Made items, where no index is given.")]
 _Dim = Annotated[int, typer.Option(min=2, help="Features of made vectors.")]
@@ -35,7 +35,7 @@ def bench(
     bits: _Bits = 64,
     json_output: Json = False,
 ) -> None:
-    """Measure scan, refresh and learn on one core, beside NumPy on the same core."""
+    """Measure scan, refresh and learn in CPU time on one core, beside NumPy doing the same."""
     from contextlib import nullcontext
 
     from onlinehash.cli import output

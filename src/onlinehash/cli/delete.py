@@ -15,7 +15,7 @@ with Index.open("things.oh") as index:
 """
 
 _Ids = Annotated[
-    list[str] | None, typer.Argument(metavar="[ID]...", help='Ids; "7" in double quotes is text, 7 a number.')
+    list[str] | None, typer.Argument(metavar="ID", help='Ids; "7" in double quotes is text, 7 a number.')
 ]
 _From = Annotated[
     str | None, typer.Option("--from", help='Lines of JSON, {"id": …}: a file, or - for standard input.')

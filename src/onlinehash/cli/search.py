@@ -21,7 +21,7 @@ with Index.open("things.oh", read_only=True) as index:
 _Source = Annotated[
     str | None,
     typer.Argument(
-        metavar="[SOURCE]", show_default=False,
+        metavar="SOURCE", show_default=False,
         help="Query vectors, in the forms that add takes, or - for lines of JSON on standard input, or a "
         "picture.",
     ),

@@ -16,7 +16,7 @@ with Index.open("things.oh") as index:
 """
 
 _Ids = Annotated[
-    list[str] | None, typer.Argument(metavar="[ID]...", help='Ids; "7" in double quotes is text, 7 a number.')
+    list[str] | None, typer.Argument(metavar="ID", help='Ids; "7" in double quotes is text, 7 a number.')
 ]
 _Label = Annotated[
     list[str] | None, typer.Option("--label", help="A label for all of them; may be repeated.")

@@ -10,7 +10,21 @@ from zlib import crc32
 
 from onlinehash.errors import DataFileError
 
-SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif")
+HEIF = (".heic", ".heif")  # as telephones write; with pillow-heif, where that is installed
+SUFFIXES = (
+    ".jpg",
+    ".jpeg",
+    ".jpe",
+    ".jfif",
+    ".png",
+    ".webp",
+    ".gif",
+    ".bmp",
+    ".tif",
+    ".tiff",
+    ".avif",
+    *HEIF,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,15 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from onlinehash.images.extra import extra
+from onlinehash.images.find import HEIF
 from onlinehash.images.keywords import keywords
 
 MAX_PIXELS = 100_000_000
@@ -39,7 +43,7 @@ def read_picture(path: str | os.PathLike[str], least: int) -> Picture:
     """Decode a picture, at a smaller scale where that is quicker, with ``least`` pixels a side or more."""
     pil = extra("PIL.Image")
     try:
-        with pil.open(path, formats=_FORMATS) as image:
+        with pil.open(path, formats=_formats()) as image:
             width, height = image.size
             if width * height > MAX_PIXELS:
                 raise UnusableError(f"too large: {width} × {height} pixels, more than {MAX_PIXELS:,}")
@@ -54,6 +58,8 @@ def read_picture(path: str | os.PathLike[str], least: int) -> Picture:
     except pil.DecompressionBombError as error:
         raise UnusableError(f"too large: more than {MAX_PIXELS:,} pixels") from error
     except pil.UnidentifiedImageError as error:
+        if Path(path).suffix.lower() in HEIF and "HEIF" not in _formats():
+            raise UnusableError("a HEIF picture needs pillow-heif, which is not installed") from error
         raise UnusableError("not a picture, or damaged") from error
     except Exception as error:  # decoders of damaged files raise all kinds
         raise UnusableError(
@@ -80,6 +86,15 @@ def quiet() -> Iterator[None]:
         warnings.filterwarnings("ignore", module=r"PIL\.")
         warnings.simplefilter("ignore", extra("PIL.Image").DecompressionBombWarning)
         yield
+
+
+@cache
+def _formats() -> tuple[str, ...]:
+    try:
+        import_module("pillow_heif").register_heif_opener()
+    except ImportError:
+        return _FORMATS
+    return (*_FORMATS, "HEIF")
 
 
 def _orientation(image: Any) -> int:

@@ -45,14 +45,10 @@ export class Results {
       if (one) one.querySelector(".distance").textContent = distance(hit);
       return one ?? this.tile(hit);
     });
-    let moved = 0;
-    hits.forEach((hit, rank) => {
-      const before = ranks.get(keyOf(hit.id));
-      if (before !== rank) moved += 1;
-      mark(tiles[rank], before, rank);
-    });
+    const moved = hits.filter((hit, rank) => ranks.get(keyOf(hit.id)) !== rank).length;
     this.hits = hits;
     if (!moved) return 0;
+    hits.forEach((hit, rank) => mark(tiles[rank], ranks.get(keyOf(hit.id)), rank));
     this.list.replaceChildren(...tiles);
     if (focused?.isConnected) focused.focus({ preventScroll: true });
     else this.arrows.enter();
