@@ -18,6 +18,7 @@ export class Results {
   async of(example) {
     const found = await this.index.search(example.id, K);
     this.example = example;
+    this.generation = found.generation;
     this.hits = found.hits;
     this.list.replaceChildren(...found.hits.map((hit) => this.tile(hit)));
     this.arrows.enter();
@@ -31,7 +32,8 @@ export class Results {
     const example = this.example;
     if (!example) return 0;
     const found = await this.index.search(example.id, K);
-    if (this.example !== example) return 0;
+    if (this.example !== example || found.generation < this.generation) return 0; // overtaken by another look
+    this.generation = found.generation;
     return this.move(found.hits);
   }
 
