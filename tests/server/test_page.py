@@ -252,7 +252,7 @@ def test_what_comes_from_data_is_never_markup(visit: Open, tmp_path: Path) -> No
         {"thumbnail": f"data:image/svg+xml,<svg xmlns='{SVG}' onload='parent.hacked=1'/>"},
         {"path": "a folder/ä #1.svg"}, {"title": 5, "thumbnail": ["no"]}, None, {"path": "C:\\none"},
     ]  # fmt: skip
-    ids = [HOSTILE, "../..", "a/b?c#d", 7, "7", " ", "é", "\u202e"]
+    ids: list[str | int] = [HOSTILE, "../..", "a/b?c#d", 7, "7", " ", "é", "\u202e"]
     with Index.create(tmp_path / "odd.oh", sample=digits.X[:300], n_bits=16) as index:
         index.add(ids, digits.X[: len(ids)], [[HOSTILE]] * len(ids), payloads)
     with serving(make_app(tmp_path, media=tmp_path / "media")) as url:
