@@ -23,8 +23,11 @@ from rich.table import Table
 
 from benchmarks.rows import Row
 
-NAMES = ("start", "learn", "refresh", "scan", "rank", "quality", "index", "images", "defaults", "large")
-BY_NAME = ("defaults", "large")  # long: only where they are named
+NAMES = (
+    "start", "learn", "refresh", "scan", "rank", "quality", "index", "server", "images", "defaults", "large",
+    "cluster", "approximate",
+)  # fmt: skip
+BY_NAME = ("defaults", "large", "cluster", "approximate")  # long: only where they are named
 
 
 def main() -> int:

@@ -42,6 +42,12 @@ ABOUT = {
     "images": (
         "CPU time on one core. Photographs are made: smooth shapes with grain, as JPEG of quality 85."
     ),
+    "server": (
+        "One server process and the load generator wrk on the same machine, each answer a query of its "
+        "own as JSON. *While learning*: another client teaches 256 rows at a time without a pause, and each "
+        "lesson is on the disk and served before the next. wrk takes a part of the cores, and the "
+        "searches in process have them all."
+    ),
     "large": "100 million items in one index on one machine.",
     "defaults": (
         "What decided OHWEU's defaults: mAP on 1,000 validation queries, never on the queries above, "
@@ -51,8 +57,11 @@ ABOUT = {
 
 
 def main() -> None:
-    """Write both documents."""
+    """Write the documents that show them."""
+    from benchmarks import layout
+
     found = json.loads(FIGURES.read_text())
+    layout.SCALE.write_text(layout.written(layout.SCALE.read_text(), found))
     (ROOT / "docs" / "measurements.md").write_text(measurements(found))
     readme = ROOT / "README.md"
     readme.write_text(with_summary(readme.read_text(), found))

@@ -29,14 +29,17 @@ def test_the_demo_shows_that_it_learns() -> None:
 @pytest.mark.slow
 def test_benchmarks_run(tmp_path: Path) -> None:
     target = tmp_path / "bench.json"
-    names = ("start", "learn", "refresh", "scan", "rank", "quality", "index", "images", "defaults", "large")
+    names = (
+        "start", "learn", "refresh", "scan", "rank", "quality", "index", "server", "images", "defaults",
+        "large",
+    )  # fmt: skip
     run("-m", "benchmarks", *names, "--quick", "--json", str(target))
     found = json.loads(target.read_text())
     assert set(found) == set(names)
     for name, part in found.items():
         assert {"cpu", "blas", "numpy"} <= set(part["machine"])
-        assert part["rows"] or name in ("quality", "images", "defaults"), (
-            "only photographs and torch may be missing"
+        assert part["rows"] or name in ("quality", "images", "defaults", "server"), (
+            "only photographs, torch and wrk may be missing"
         )
         assert all(row["ratio"] == row["ratio"] and row["ours"] > 0 for row in part["rows"])
 

@@ -11,6 +11,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 import pytest
 import ray
+from ray.cluster_utils import Cluster
 
 from onlinehash.cluster import team
 from onlinehash.cluster.layout import Layout
@@ -26,14 +27,29 @@ class Again(Shard):
 
 
 @pytest.fixture(scope="session")
-def on_ray() -> Iterator[None]:
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100 << 20)
-    yield
+def on_ray() -> Iterator[Cluster]:
+    """One node, to which tests add others; a lost one is noticed within two seconds."""
+    quick = {
+        "health_check_initial_delay_ms": 0,
+        "health_check_period_ms": 300,
+        "health_check_timeout_ms": 1000,
+        "health_check_failure_threshold": 3,
+    }
+    node = {
+        "num_cpus": 2,
+        "include_dashboard": False,
+        "object_store_memory": 100 << 20,
+        "_system_config": quick,
+    }
+    nodes = Cluster(initialize_head=True, head_node_args=node)
+    ray.init(address=nodes.address, log_to_driver=False)
+    yield nodes
     ray.shutdown()
+    nodes.shutdown()  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture(scope="session")
-def _actors(on_ray: None) -> list[Any]:
+def _actors(on_ray: Cluster) -> list[Any]:
     return []
 
 

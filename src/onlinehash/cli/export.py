@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +13,7 @@ import typer
 from onlinehash.cli.options import IndexFile, Where
 
 SHELL = """onlinehash export things.oh codes.parquet
+onlinehash export things.oh things.lance
 onlinehash export things.oh - --where '{"$labels": "favourite"}'"""
 PYTHON = """
 from onlinehash.index.export import records
@@ -26,7 +29,8 @@ _To = Annotated[
     typer.Argument(
         metavar="FILE", show_default=False,
         help="A .parquet file of ids and live codes; a .faiss file of live codes, with ids in the lines of "
-        "FILE.ids.jsonl; a .jsonl file of items, or - for the same on standard output.",
+        "FILE.ids.jsonl; a .jsonl file of items, or - for the same on standard output; a .lance dataset, on "
+        "a path or on object storage, for many machines. From a .lance dataset: a .oh file.",
     ),
 ]  # fmt: skip
 _Codes = Annotated[bool, typer.Option("--codes", help="With items: base and live codes, in hexadecimal.")]
@@ -47,6 +51,9 @@ def export(
     from onlinehash.index.index import Index
 
     form = ".jsonl" if file == "-" else Path(file).suffix.lower()
+    if index.suffix.lower() == ".lance" or form == ".lance":
+        output.write(f"{file}: {_moved(index, file, form):,} items\n")
+        return
     if form not in (".parquet", ".faiss", ".jsonl"):
         raise InvalidParameterError(
             f"{file}: expected a name that ends with .parquet, .faiss or .jsonl, or -"
@@ -72,6 +79,22 @@ def export(
                     n += 1
                     advance(1)
     output.write(f"{file}: {n:,} items\n")
+
+
+def _moved(index: Path, file: str, form: str) -> int:
+    """The whole index, to where many machines serve it or back."""
+    from onlinehash.errors import InvalidParameterError, MissingExtraError
+
+    try:
+        from onlinehash import cluster
+    except ImportError as error:
+        raise MissingExtraError(f"it needs {error.name}: pip install 'onlinehash[cluster]'") from error
+    if form == ".lance":
+        return cluster.to_lance(index, file)
+    if form == ".oh":
+        source = os.fspath(index)
+        return cluster.to_file(source if "://" in source else re.sub(":/", "://", source, count=1), file)
+    raise InvalidParameterError(f"{file}: expected a name that ends with .oh, from a dataset")
 
 
 def _faiss(made: tuple[Any, list[str | int]], file: str) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,6 +28,11 @@ _Origins = Annotated[list[str] | None, typer.Option(help="An origin whose pages 
 _Changes = Annotated[int, typer.Option(min=1, help="Changes of an index that may wait before it says 429.")]
 _Body = Annotated[int, typer.Option(min=1, help="MiB that a binary body may have; JSON: a quarter of it.")]
 _Seconds = Annotated[float, typer.Option(min=0.1, help="Seconds that a search may take.")]
+_Cluster = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=URI", help="Serve a Lance dataset, too, on a Ray cluster.")
+]
+_Shards = Annotated[int, typer.Option(min=1, help="Of --cluster: actors that hold its codes.")]
+_Replicas = Annotated[int, typer.Option(min=1, help="Of --cluster: actors for each of them.")]
 _Log = Annotated[str, typer.Option(help="critical, error, warning, info or debug.")]
 
 
@@ -40,6 +47,9 @@ def serve(
     changes: _Changes = 64,
     body: _Body = 64,
     seconds: _Seconds = 30.0,
+    cluster: _Cluster = None,
+    shards: _Shards = 1,
+    replicas: _Replicas = 1,
     log_level: _Log = "warning",
 ) -> None:
     """Serve every index of a folder, and a page to look at them, until told to stop."""
@@ -65,7 +75,25 @@ def serve(
     listening = bind(host, port, bool(read or write))
     app = make_app(
         folder, keys=Keys(read, write), limits=limits, media=media, host_names=host_name or (),
-        origins=allow_origin or (),
+        origins=allow_origin or (), others=_clusters(cluster or [], shards, replicas),
     )  # fmt: skip
     told = f"serving {folder} at {url_of(listening)}"
     run(make_server(app, log_level, lambda: typer.echo(told)), listening)
+
+
+def _clusters(given: list[str], shards: int, replicas: int) -> dict[str, Callable[[], Any]]:
+    """NAME=URI, as names and what opens them."""
+    from onlinehash.errors import InvalidParameterError, MissingExtraError
+
+    openers: dict[str, Callable[[], Any]] = {}
+    for pair in given:
+        name, equals, uri = pair.partition("=")
+        if not (name and equals and uri):
+            raise InvalidParameterError(f"--cluster: expected NAME=URI, got {pair!r}")
+        try:
+            from onlinehash import cluster
+        except ImportError as error:
+            raise MissingExtraError(f"it needs {error.name}: pip install 'onlinehash[cluster]'") from error
+        how: Any = {"shards": shards, "replicas": replicas, "refresh": "manual"}
+        openers[name] = partial(cluster.open, uri, **how)
+    return openers

@@ -1,5 +1,8 @@
 """The index on many machines: Lance keeps it, Ray runs it, the calls are the Index's own."""
 
+from onlinehash.cluster.bulk import load as load
 from onlinehash.cluster.index import ClusterIndex as ClusterIndex
 from onlinehash.cluster.index import create as create
 from onlinehash.cluster.index import open as open
+from onlinehash.cluster.moves import to_file as to_file
+from onlinehash.cluster.moves import to_lance as to_lance

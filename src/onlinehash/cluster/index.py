@@ -73,12 +73,24 @@ class ClusterIndex(Index):
             return replace(hits, missing=tuple(sorted(missing))) if missing else hits
 
     def shards(self) -> list[dict[str, Any]]:
-        """Of each actor: its shard, whether it is up, bytes of codes, seconds that its last recovery took."""
-        return [
-            {"shard": m.shard, "up": m.up, "memory": m.memory, "recovery": m.seconds}
-            for of in self._members
-            for m in of
-        ]
+        """Of each actor: its shard, whether it is up and, if so, its items, bytes of codes and seconds.
+
+        ``seconds`` are those of its last load and refresh, and of the last time that it was brought back.
+        """
+        members = [member for of in self._members for member in of]
+        told: dict[team.Member, Any] = {}
+        if isinstance(self._buffers, Spread):
+            told = self._buffers.team.tell([(m, lambda m=m: m.call("loaded")) for m in members if m.up])  # type: ignore[misc]
+        found: list[dict[str, Any]] = []
+        for member in members:
+            part: dict[str, Any] = {"shard": member.shard, "up": member.up, "items": None, "memory": None}
+            seconds = {} if member.seconds is None else {"recovery": member.seconds}
+            if told.get(member) is not None:
+                loaded = told[member]
+                part |= {"items": loaded.n_items, "memory": loaded.memory}
+                seconds |= loaded.seconds
+            found.append({**part, "seconds": seconds})
+        return found
 
     def close(self) -> None:
         """As ``Index.close``; the actors end."""

@@ -64,19 +64,18 @@ class LanceStore:
 
     @classmethod
     def create(
-        cls,
-        uri: str | os.PathLike[str],
-        settings: dict[str, Any],
-        code_bytes: int,
-        options: Mapping[str, str] | None,
-    ) -> LanceStore:
-        """A new dataset, which must not be there yet."""
+        cls, uri: str | os.PathLike[str], settings: dict[str, Any], code_bytes: int,
+        options: Mapping[str, str] | None, *, unfinished: bool = False,
+    ) -> LanceStore:  # fmt: skip
+        """A new dataset, which must not be there yet; an unfinished one is refused by ``open``."""
         store = cls(Place.of(uri, options), False)
         state = {
             "format": "onlinehash", "version": VERSION, "sequence": 0, "generation": 0, "items": 0, "top": 0,
             "width": None, "waiting": 0, "model": None, "base": None, "written": 0, "lessons": [0, 0, 0],
             "settings": {**settings, "code_bytes": code_bytes}, "writer": store._writer,
         }  # fmt: skip
+        if unfinished:
+            state["unfinished"] = True
         if store.place.exists():
             raise InvalidParameterError(f"{store.name} exists: open it, or name another")
         with _translated(store.name):
@@ -191,6 +190,10 @@ class LanceStore:
         state = json.loads(rows[0]) if len(rows) == 1 else {}
         if state.get("format") != "onlinehash":
             raise IndexFileError(f"{self.name}: a Lance dataset, but not an index of onlinehash")
+        if "unfinished" in state:
+            raise IndexFileError(
+                f"{self.name}: a copy that has not come to its end; delete it and begin again"
+            )
         if state["version"] > VERSION:
             raise IndexFileError(
                 f"{self.name}: written in version {state['version']}; this onlinehash reads up to {VERSION}"

@@ -114,9 +114,9 @@ class LanceView:
         else:
             wanted = pa.array(list(names), pa.string())
             batches = self.dataset.to_batches(columns=["slot", "id"], filter="slot >= 0")
-            found = [batch.filter(pc.is_in(batch["id"], wanted)) for batch in batches]
+            parts = [batch.filter(pc.is_in(batch["id"], wanted)) for batch in batches]
             table = pa.Table.from_batches(
-                found, None if found else schema(1).empty_table().select(["slot", "id"]).schema
+                parts, None if parts else schema(1).empty_table().select(["slot", "id"]).schema
             )
         found = dict(zip(table["id"].to_pylist(), table["slot"].to_pylist(), strict=True))
         return {id: found[name] for name, id in names.items() if name in found}

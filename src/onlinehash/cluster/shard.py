@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from onlinehash.cluster.layout import Layout
 from onlinehash.cluster.part import Part
 from onlinehash.cluster.place import Place
-from onlinehash.codes import Packed, words_to_packed
+from onlinehash.codes import Packed, n_bytes, words_to_packed
 from onlinehash.index.buffers import Buffers, Ready
 from onlinehash.index.filters import Filter
 from onlinehash.index.search import mask_of
@@ -100,6 +100,7 @@ class Shard:
     def load(self, epoch: int, version: Version, sequence: int, projection: Projection) -> Loaded:
         """Read the own part of a version, and refresh it."""
         started = time.perf_counter()
+        version = replace(version, width=n_bytes(projection.base_bits_))  # an empty one does not know it
         return self._filled(epoch, self._part(version), sequence, projection, started)
 
     def fill(

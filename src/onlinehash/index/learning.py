@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from onlinehash.codes import Packed
-from onlinehash.errors import IndexClosedError, OnlineHashError, ReadOnlyError, StorageError
+from onlinehash.errors import IndexClosedError, IndexLockedError, OnlineHashError, ReadOnlyError, StorageError
 from onlinehash.hashers.ohweu import OHWEU
 from onlinehash.index.held import Memory
 from onlinehash.index.inputs import check_ids, check_vectors
@@ -218,7 +218,7 @@ class Learning(Reading):
                 assert self._hasher is not None
                 change.put_model(to_model(self._hasher, self._generation, first=False), self._generation)
                 self._prepare(change, self._buffers, NO_SLOTS, NO_SLOTS)
-        except IndexClosedError:
+        except (IndexClosedError, IndexLockedError):  # closed already, or another writes it now
             pass
         except StorageError:
             log.warning("%s: what was learnt stays written as lessons", self._shown, exc_info=True)

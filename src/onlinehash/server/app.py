@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
+from onlinehash.index.index import Index
 from onlinehash.server import openapi, problems
 from onlinehash.server.bodies import Bodies
 from onlinehash.server.guard import LOOPBACK, Guard
@@ -30,15 +31,17 @@ PAGE = Path(__file__).parent / "page"  # static files, served at /
 def make_app(
     folder: Path, *, keys: Keys | None = None, limits: Limits | None = None, media: Path | None = None,
     host_names: Iterable[str] = (), origins: Collection[str] = (),
+    others: Mapping[str, Callable[[], Index]] | None = None,
 ) -> FastAPI:  # fmt: skip
     """Serve the indexes of a folder.
 
     ``media`` is a folder of pictures that items name, served at /media to whoever may read. Without
     keys only the names of this machine, and ``host_names``, are answered to. ``origins`` are those whose
-    pages may use the server from elsewhere (CORS).
+    pages may use the server from elsewhere (CORS). ``others`` are indexes that lie elsewhere: names, and
+    what opens them.
     """
     keys, limits = keys or Keys(), limits or Limits()
-    library = Library(folder, limits)
+    library = Library(folder, limits, others)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,8 +27,11 @@ _ENDS = ("", "-wal", "-shm", "-lock")
 class Library:
     """Opens every index of a folder, and is the only one to change it."""
 
-    def __init__(self, folder: Path, limits: Limits) -> None:
+    def __init__(
+        self, folder: Path, limits: Limits, others: Mapping[str, Callable[[], Index]] | None = None
+    ) -> None:
         self.folder, self._limits = folder, limits
+        self._others = dict(others or {})  # indexes that lie elsewhere: by name, what opens them
         self._changing = threading.Lock()  # what indexes there are
         self._served: dict[str, Served] = {}
         self._broken: dict[str, str] = {}
@@ -53,6 +56,10 @@ class Library:
             except OnlineHashError as error:
                 log.error("%s", error)
                 self._broken[path.stem] = str(error).replace(str(path), path.stem)
+        for name, open_it in self._others.items():
+            if not re.match(NAME, name) or name in self.names():
+                raise InvalidParameterError(f"{name!r} cannot be an index's name here, or is taken")
+            self._serve(name, open_it())
         self.ready = True
 
     def close(self) -> None:
@@ -114,6 +121,8 @@ class Library:
         """Take an index out of service, and its files away."""
         with self._changing:
             self.get(name)
+            if name in self._others:
+                raise ProblemError(409, "InvalidParameterError", f"{name!r} does not lie in this folder")
             served = self._served.pop(name)
             self._loop.call_soon_threadsafe(served.events.close)
             served.close()

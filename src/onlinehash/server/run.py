@@ -9,6 +9,7 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from threadpoolctl import threadpool_limits
 
 from onlinehash.errors import InvalidParameterError, ServerError
 from onlinehash.server.state import Parts
@@ -63,8 +64,12 @@ def make_server(
 
 
 def run(server: uvicorn.Server, listening: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT: then whatever was taken on is done, answered, and closed."""
-    server.run(sockets=[listening])
+    """Serve until SIGTERM or SIGINT: then whatever was taken on is done, answered, and closed.
+
+    BLAS gets one thread a call: searches have threads already, and BLAS's own would spin against them.
+    """
+    with threadpool_limits(1, user_api="blas"):
+        server.run(sockets=[listening])
     if not server.started:
         raise ServerError("the server did not start; its log says why")
 
