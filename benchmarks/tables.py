@@ -14,6 +14,11 @@ FIGURES = ROOT / "docs" / "measurements.json"
 BEGIN, END = "<!-- measured -->", "<!-- end of measured -->"
 
 ABOUT = {
+    "cluster": (
+        "All shards share the cores of one machine, so these figures say what distribution costs, not what "
+        "it brings. Fewer seconds are better."
+    ),
+    "approximate": "Each against the exact scan of as many codes, 50 queries in a batch, all cores.",
     "start": "Seconds of a new process, less those of an empty one.",
     "learn": (
         "The kernel learns R alone, on one core. *Train as published* is all that training takes: "
