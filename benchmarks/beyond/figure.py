@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import StringIO
+from textwrap import fill
 from typing import Any, Literal
 
 import numpy as np
@@ -31,7 +32,7 @@ def figure(records: Records, kind: Literal["curves", "dots"], axes: dict[str, An
         canvas, drawn = _curves(panels) if kind == "curves" else _dots(panels)
         handles: dict[str, Any] = {}
         for axis, panel in zip(drawn, panels, strict=True):
-            axis.set_title(panel)
+            axis.set_title(fill(panel, 38))
             axis.set(**axes)
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)

@@ -27,6 +27,7 @@ from onlinehash.paper.sources import photographs as settings_of
 ABOUT = "mAP by the number of bits, beside the paper's rivals"
 FIGURE, AXES = "curves", {"xlabel": "bits", "ylabel": "mAP", "xticks": (32, 64, 96, 128)}
 SEEDS = 3
+NOT_SHOWN = ("ohweu-released", "itq", "lsh")
 SETTINGS = ("no-person", "all", "tags")
 FOLDER = Path("results/paper")
 
@@ -39,7 +40,7 @@ def measure(seeds: int, quick: bool) -> Iterator[Record]:
     jobs = [
         job
         for job in plan(("fig2",), TIERS["standard"], list(settings.values()))
-        if job.method not in ("ohweu-released", "itq", "lsh") and job.seed < seeds
+        if job.method not in NOT_SHOWN and job.seed < seeds
     ]
     results = Results(FOLDER / "results.jsonl")
     run(jobs, Bench(settings, FOLDER), results, 1, _say)
@@ -48,7 +49,7 @@ def measure(seeds: int, quick: bool) -> Iterator[Record]:
     for setting in SETTINGS:
         for n_bits in TIERS["standard"].bits:
             ours, best = [], 0.0
-            for name in dict.fromkeys(job.method for job in jobs):
+            for name in (name for name in METHODS if name not in NOT_SHOWN):
                 values = found.values("mAP", "stream", data=setting, method=name, n_bits=n_bits).tolist()
                 yield Record(setting, METHODS[name].title, n_bits, values)
                 if name == "ohweu":

@@ -40,9 +40,11 @@ class Stream:
         self._stepping = asyncio.Lock()
         self._told = asyncio.Event()  # something to do
         self._task: asyncio.Task[None] | None = None
+        self._run_number = 0
         self._begin()
 
     def _begin(self) -> None:
+        self._run_number += 1
         self.labelled, self.playing, self.pace, self._looked_at = 0, False, 4.0, False
         self._history: list[dict[str, Any]] = []
 
@@ -121,7 +123,8 @@ class Stream:
 
     def _state(self) -> dict[str, Any]:
         return {
-            "labelled": self.labelled, "total": self._digits.told, "playing": self.playing, "pace": self.pace,
+            "run": self._run_number, "labelled": self.labelled, "total": self._digits.told,
+            "playing": self.playing, "pace": self.pace,
         }  # fmt: skip
 
     def _measure(self, index: Index) -> dict[str, Any]:

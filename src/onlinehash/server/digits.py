@@ -18,7 +18,7 @@ from onlinehash.hashers.ohweu import OHWEU
 from onlinehash.index.index import Index
 from onlinehash.metrics import mean_average_precision
 
-N_BITS, N_INIT, HELD_OUT = 64, 300, 297
+N_BITS, BASE_BITS, N_INIT, HELD_OUT = 64, 256, 300, 297
 _INK, _PAPER, _LARGER = (34, 41, 56), (250, 248, 243), 4
 
 
@@ -49,7 +49,7 @@ class Digits:
 
     def index(self, path: Path) -> Index:
         """A new index that holds all of them, without any label."""
-        hasher = OHWEU(N_BITS, pairs=False, n_init=N_INIT)
+        hasher = OHWEU(N_BITS, base_bits=BASE_BITS, pairs=False, n_init=N_INIT)
         index = Index.create(path, hasher=hasher, sample=self.X[:N_INIT], refresh="manual")
         index.add(self.ids, self.X, payloads=[{"thumbnail": thumbnail(x)} for x in self.X])
         return index

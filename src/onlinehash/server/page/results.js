@@ -18,6 +18,7 @@ export class Results {
   async of(example) {
     const found = await this.index.search(example.id, K);
     this.example = example;
+    this.generation = found.generation;
     this.hits = found.hits;
     this.list.replaceChildren(...found.hits.map((hit) => this.tile(hit)));
     this.arrows.enter();
@@ -31,7 +32,8 @@ export class Results {
     const example = this.example;
     if (!example) return 0;
     const found = await this.index.search(example.id, K);
-    if (this.example !== example) return 0;
+    if (this.example !== example || found.generation < this.generation) return 0; // overtaken by another look
+    this.generation = found.generation;
     return this.move(found.hits);
   }
 
@@ -45,14 +47,10 @@ export class Results {
       if (one) one.querySelector(".distance").textContent = distance(hit);
       return one ?? this.tile(hit);
     });
-    let moved = 0;
-    hits.forEach((hit, rank) => {
-      const before = ranks.get(keyOf(hit.id));
-      if (before !== rank) moved += 1;
-      mark(tiles[rank], before, rank);
-    });
+    const moved = hits.filter((hit, rank) => ranks.get(keyOf(hit.id)) !== rank).length;
     this.hits = hits;
     if (!moved) return 0;
+    hits.forEach((hit, rank) => mark(tiles[rank], ranks.get(keyOf(hit.id)), rank));
     this.list.replaceChildren(...tiles);
     if (focused?.isConnected) focused.focus({ preventScroll: true });
     else this.arrows.enter();

@@ -36,7 +36,8 @@ export class Stream {
   }
 
   show(state) {
-    if (this.state && state.labelled < this.state.labelled) location.reload(); // started again, elsewhere
+    if (this.state && state.run !== this.state.run) location.reload(); // started again, elsewhere
+    if (this.state && state.labelled < this.state.labelled) return; // an event from before this page came
     const ended = state.labelled >= state.total;
     if (ended && this.state && this.state.labelled < state.total) say("All labels have been streamed.");
     this.state = state;
