@@ -25,7 +25,7 @@ FEATURES = 1280  # of the photographs: what hashing again would read of an item,
 
 
 def rows(quick: bool) -> Iterator[Row]:
-    """A million random codes, 64 bits to 64 bits."""
+    """Half a million random codes, 64 bits to 64 bits."""
     os.environ.setdefault("RAY_worker_niceness", "0")
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -33,7 +33,7 @@ def rows(quick: bool) -> Iterator[Row]:
 
     from onlinehash import cluster
 
-    n = 20_000 if quick else 1_000_000
+    n = 20_000 if quick else 500_000
     ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, object_store_memory=200 << 20)
     try:
         with tempfile.TemporaryDirectory(dir=".") as folder:

@@ -30,6 +30,9 @@ def main(folders: list[Path]) -> None:
 def _found(name: str, folders: list[Path]) -> str:
     if name == "cost":
         return _cost(folders[0])
+    if name == "claims":
+        claims = [folder / "claims.md" for folder in folders]
+        return "".join(path.read_text() for path in claims if path.exists()).strip()
     for folder in folders:
         if (folder / f"{name}.md").exists():
             return (folder / f"{name}.md").read_text().strip()

@@ -1,4 +1,4 @@
-"""What is run from the command line: the demo and the benchmarks."""
+"""What is run from the command line: the example, the demo and the benchmarks."""
 
 import json
 import subprocess
@@ -18,12 +18,18 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
-def test_the_demo_shows_that_it_learns() -> None:
+def test_the_example_shows_that_it_learns() -> None:
     out = run("examples/digits.py", "--json")
     seen = [json.loads(line) for line in out.splitlines()]
     assert seen[-1]["mAP"] > seen[0]["mAP"] + 0.1
     assert seen[-1]["mAP"] > seen[-1]["mAP, PCA-ITQ"] + 0.04
     assert seen[-1]["labels"] >= 12
+
+
+def test_the_demo_checks_itself_and_ends() -> None:
+    out = run("-m", "onlinehash", "demo")  # nobody is at a terminal here
+    assert "the page answers" in out
+    assert "1500 labelled pictures streamed in, generation 61" in out
 
 
 @pytest.mark.slow

@@ -44,6 +44,7 @@ def load(
         while len(under_way) < side_by_side and (first := next(starts, None)) is not None:
             under_way.append((first, task.remote(sent, os.fspath(path), key, first, min(n, first + rows))))
         if not under_way:
+            index.tidy()
             return n - min(start, n)
         first, codes = under_way.popleft()
         index.add_codes(names[first : first + rows], ray.get(codes))

@@ -72,6 +72,12 @@ class ClusterIndex(Index):
                 missing, asked.partial, asked.wait_seconds = asked.missing, False, None
             return replace(hits, missing=tuple(sorted(missing))) if missing else hits
 
+    def tidy(self) -> None:
+        """Put small files together and bring look-ups up to date: it happens now and then by itself."""
+        assert isinstance(self._store, LanceStore)
+        with self._writing:
+            self._store.tidy()
+
     def shards(self) -> list[dict[str, Any]]:
         """Of each actor: its shard, whether it is up and, if so, its items, bytes of codes and seconds.
 

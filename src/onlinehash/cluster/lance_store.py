@@ -8,6 +8,7 @@ before: no lock outlives a machine.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import threading
@@ -39,6 +40,8 @@ from onlinehash.errors import (
 )
 from onlinehash.index.inputs import to_json
 from onlinehash.index.store import Model
+
+log = logging.getLogger(__name__)
 
 VERSION = 1
 _TIDY = 100  # changes after which small files are put together
@@ -115,14 +118,30 @@ class LanceStore:
             yield change
             if change.new_model is not None:
                 self._write_model(change, change.new_model)
-            self._commit(change)
+            try:
+                self._commit(change)
+            except CommitConflictError:
+                newest = self._newest()
+                if not self._ours(newest):
+                    raise
+                change.dataset = newest.dataset  # somebody has put files together, and changed nothing
+                self._commit(change)
             self._changes += 1
             if self._changes % _TIDY == 0:
-                self.tidy()
+                try:
+                    self.tidy()
+                except (OSError, ValueError):  # the change is there all the same
+                    log.warning("%s: small files stay as they are", self.name, exc_info=True)
 
     def tidy(self) -> None:
-        """Put small files together, bring the look-ups of slots and ids up to date, drop old versions."""
-        dataset = self.place.open()
+        """Put small files together, bring the look-ups of slots and ids up to date, drop old versions.
+
+        The writer's, between its changes.
+        """
+        newest = self._newest()
+        if not self._ours(newest):  # another writes now, and our next change will be refused
+            return
+        dataset = newest.dataset
         dataset.optimize.compact_files()
         known = {column for index in dataset.describe_indices() for column in index.field_names}
         if known:
@@ -132,7 +151,14 @@ class LanceStore:
                 dataset.create_scalar_index(column, "BTREE")
         dataset.cleanup_old_versions(older_than=_KEEP)
         self._disk.sync()
-        self._view = LanceView(self.place.open(), self._view.state, self.place)
+        newest = self._newest()
+        if self._ours(newest):
+            self._view = newest
+
+    def _ours(self, view: LanceView) -> bool:
+        """Whether a version holds the last state that we have written."""
+        mine = self._view
+        return (view.sequence, view.state["writer"]) == (mine.sequence, mine.state["writer"])
 
     def backup(self, path: str) -> None:
         """Copy the newest version, and its model, to another place."""

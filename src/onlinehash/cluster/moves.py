@@ -35,9 +35,11 @@ def to_lance(
         settings = _settings(view) | {"stripe": int(stripe)}
         store = LanceStore.create(uri, settings, _code_bytes(view), storage_options, unfinished=True)
         try:
-            return _moved(view, store)
+            n = _moved(view, store)
+            store.tidy()
         finally:
             store.close()
+    return n
 
 
 def to_file(

@@ -12,6 +12,7 @@ from onlinehash.paper.figures import mAP_by_C
 from onlinehash.paper.found import Found
 from onlinehash.paper.methods import METHODS, RIVALS
 from onlinehash.paper.sources import MS_COCO, NUS_WIDE, Setting
+from onlinehash.paper.tables import as_seconds
 
 Verdict = Literal["holds", "does not hold", "holds in part"]
 
@@ -59,9 +60,10 @@ def _fastest(found: Found) -> Claim | None:
                 continue
             quickest = min(seconds, key=lambda name: seconds[name])
             held.append(ours <= seconds[quickest])
+            theirs = seconds[quickest]
             figures.append(
-                f"{made.title}, {bits} bits: OHWEU {ours:,.0f} s; the quickest rival's fast form, "
-                f"{METHODS[quickest].title}, {seconds[quickest]:,.0f} s ({seconds[quickest] / ours:.2f}×)"
+                f"{made.title}, {bits} bits: OHWEU {as_seconds(ours)} s; the quickest rival's fast form, "
+                f"{METHODS[quickest].title}, {as_seconds(theirs)} s ({theirs / ours:.2f}×)"
             )
     if not held:
         return None
@@ -96,7 +98,7 @@ def _growth(found: Found) -> Claim | None:
             n = np.array([look["n"] for look in looks], np.float64)
             total = np.array([look["total"] for look in looks])
             linear, quadratic = growth(n, total)
-            share = quadratic * n[-1] ** 2 / max(total[-1], 1e-12)
+            share = quadratic * n[-1] / max(linear + quadratic * n[-1], 1e-12)
             held.append((share < 0.5) == METHODS[method].is_ohweu)
             figures.append(
                 f"{METHODS[method].title}: {total[-1]:,.1f} s after {n[-1]:,.0f} items, of which {share:.0%} "

@@ -69,7 +69,7 @@ def _times(name: str, title: str, made: Made, found: Found) -> Table:
             for b in bits:
                 reference = base[b]
                 ratio = f" ({seconds[b] / reference:.3g}×)" if reference else ""
-                row.append(f"{seconds[b]:,.0f}{ratio}")
+                row.append(f"{as_seconds(seconds[b])}{ratio}")
                 row.append(f"{published[b]:,}" if b in published else "")
             rows.append(row)
     about = (
@@ -80,6 +80,11 @@ def _times(name: str, title: str, made: Made, found: Found) -> Table:
     )
     head = ["", *(text for b in bits for text in (f"{b} bits", "paper"))]
     return Table(name, f"{title}: training time, {made.title}", about, head, rows)
+
+
+def as_seconds(value: float) -> str:
+    """Three digits, or whole seconds."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _quality(setting: Setting, found: Found) -> Table:
@@ -146,8 +151,8 @@ def _memory(found: Found) -> Table:
                 ])  # fmt: skip
     about = (
         "What a method keeps for itself, what a refresh must have of every stored item, what the refresh "
-        "costs an item (in memory, reading from disk not counted), and what learning costs; at the largest "
-        f"number of bits, on {some[0] if some else ''}."
+        "costs an item (in memory, reading from disk not counted), and what learning costs, on one core; at "
+        f"the largest number of bits, on {some[0] if some else ''}."
     )
     head = ["", "state", "bytes an item", "refresh", "learning"]
     return Table("memory", "Memory, refresh and learning", about, head, rows)
