@@ -51,7 +51,9 @@ def rows(quick: bool) -> Iterator[Row]:
         build(path, n, BASE_BITS, N_BITS)
         with Index.open(path, durability="normal") as index:
             index.learn(X, _labels(X))
-            alone = {c: _in_process(index, X, c, seconds) for c in (1, 16)}
+            alone, taught = (
+                {c: _in_process(index, X, c, seconds, t) for c in (1, 16)} for t in (False, True)
+            )
         bodies = Path(folder, "bodies")
         bodies.write_text("".join(json.dumps({"vectors": [x], "k": 10}) + "\n" for x in X.tolist()))
         with _server(folder) as (url, pid):
@@ -61,20 +63,17 @@ def rows(quick: bool) -> Iterator[Row]:
                 with _learning(url, X) as lessons:
                     busy = _wrk(url, bodies, connections, seconds)
                 learnt = len(lessons) / seconds
-                inside = alone[connections]
-                callers = f"{connections} at a time"
-                yield Row("searches over HTTP", f"{case}, {callers}", "/s", quiet.rate, inside.rate,
-                          "in process, as many threads", quiet.rate / inside.rate)  # fmt: skip
-                yield Row("searches over HTTP while learning", f"{case}, {callers}", "/s", busy.rate,
-                          quiet.rate, "while nobody learns", busy.rate / quiet.rate,
-                          more={"lessons of 256 rows a second": learnt})  # fmt: skip
-                for name, idle, learning, own in (
-                    ("median", quiet.p50, busy.p50, inside.p50), ("p99", quiet.p99, busy.p99, inside.p99),
-                ):  # fmt: skip
-                    yield Row(f"search over HTTP, {name}", f"{case}, {callers}", "ms", idle, own,
-                              "in process, as many threads", own / idle)  # fmt: skip
-                    yield Row(f"search over HTTP while learning, {name}", f"{case}, {callers}", "ms",
-                              learning, idle, "while nobody learns", idle / learning)  # fmt: skip
+                callers, threads = f"{case}, {connections} at a time", "in process, as many threads"
+                for when, ours, peer, more in (
+                    ("", quiet, alone[connections], {}),
+                    (" while learning", busy, taught[connections], {"lessons of 256 rows a second": learnt}),
+                ):
+                    yield Row(f"searches over HTTP{when}", callers, "/s", ours.rate, peer.rate, threads,
+                              ours.rate / peer.rate, more=more)  # fmt: skip
+                    for name in ("p50", "p99"):
+                        here, there = getattr(ours, name), getattr(peer, name)
+                        yield Row(f"search over HTTP{when}, {name}", callers, "ms", here, there, threads,
+                                  there / here)  # fmt: skip
             yield _memory(url, pid, bodies, X, 3 if quick else 120, case)
 
 
@@ -90,7 +89,7 @@ def _memory(url: str, pid: int, bodies: Path, X: Floats, seconds: float, case: s
                "half-way", middle / end, more={"searches": answered, "lessons": len(lessons)})  # fmt: skip
 
 
-def _in_process(index: Index, X: Floats, threads: int, seconds: float) -> Load:
+def _in_process(index: Index, X: Floats, threads: int, seconds: float, learning: bool) -> Load:
     taken: list[float] = []
     until = time.perf_counter() + seconds
 
@@ -105,6 +104,8 @@ def _in_process(index: Index, X: Floats, threads: int, seconds: float) -> Load:
     at_work = [threading.Thread(target=ask, args=(17 * i,)) for i in range(threads)]
     for thread in at_work:
         thread.start()
+    while learning and time.perf_counter() < until:
+        index.learn(X, _labels(X))
     for thread in at_work:
         thread.join()
     p50, p99 = (float(np.quantile(taken, share)) * 1e3 for share in (0.5, 0.99))

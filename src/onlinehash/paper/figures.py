@@ -77,7 +77,8 @@ def _finished(name: str, title: str, about: str, canvas: Any, axes: Sequence[Any
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    columns = max(2, round(canvas.get_figwidth() / 2.1))
+    inches = 0.5 + 0.07 * max(map(len, handles))  # of the widest entry
+    columns = max(1, int(canvas.get_figwidth() / inches))
     canvas.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False)
     svg, png = io.StringIO(), io.BytesIO()
     canvas.savefig(svg, format="svg", metadata={"Date": None})
