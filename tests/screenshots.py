@@ -60,12 +60,10 @@ def _page(chrome: Browser, url: str, viewport: Any, **how: Any) -> Page:
 
 
 def _save(png: bytes, name: str) -> None:
+    """With a palette: small, and the means of its clusters keep colours that are rare."""
     with Image.open(BytesIO(png)) as picture:
-        picture.convert("RGB").quantize(
-            256,
-            Image.Quantize.FASTOCTREE,
-            dither=Image.Dither.NONE,  # small, and keeps colours that are rare
-        ).save(FOLDER / f"{name}.png", optimize=True)
+        few = picture.convert("RGB").quantize(256, kmeans=3, dither=Image.Dither.NONE)
+        few.save(FOLDER / f"{name}.png", optimize=True)
 
 
 if __name__ == "__main__":

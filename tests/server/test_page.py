@@ -16,6 +16,7 @@ from onlinehash import Index
 from onlinehash.server.app import make_app
 from onlinehash.server.demo import PATH, make_demo
 from onlinehash.server.digits import Digits, thumbnail
+from onlinehash.server.keys import Keys
 from tests.server import rules
 from tests.server.browser import PATIENCE, axe, browser, chromium, must_or_skip, opened, serving
 
@@ -271,6 +272,30 @@ def test_what_comes_from_data_is_never_markup(visit: Open, tmp_path: Path) -> No
         expect(media_picture).to_have_js_property("naturalWidth", 9)
         assert page.evaluate("window.hacked") is None
         assert page.locator("main script, main img[onerror], main iframe, main a").count() == 0
+
+
+def test_the_page_asks_for_a_key(chrome: Browser, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
+    (tmp_path / "dot.svg").write_text(f'<svg xmlns="{SVG}" width="9" height="9"/>')
+    with Index.create(tmp_path / "secret.oh", sample=X, n_bits=8) as index:
+        index.add(range(60), X, payloads=[{"path": "dot.svg"}] * 60)
+    keys = Keys(write=["a key of sixteen characters".replace(" ", "-")])
+    with serving(make_app(tmp_path, keys=keys, media=tmp_path)) as url:
+        context = chrome.new_context(reduced_motion="reduce")
+        try:
+            page = context.new_page()
+            page.goto(url)
+            for key in ("not-the-key-of-this-server", "a-key-of-sixteen-characters"):
+                expect(page.locator("#ask")).to_be_visible()
+                expect(page.locator("#key")).to_have_value("")
+                page.locator("#key").fill(key)
+                page.keyboard.press("Enter")
+            expect(page.locator("#gallery > li")).to_have_count(48)
+            expect(page.locator("#gallery img").first).to_have_js_property("naturalWidth", 9)
+            tag_some(page, "mine", 0)
+            expect(page.locator("#news")).to_contain_text("generation 1 → 2")
+        finally:
+            context.close()
 
 
 def test_modules_never_set_markup() -> None:
