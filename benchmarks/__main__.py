@@ -24,10 +24,10 @@ from rich.table import Table
 from benchmarks.rows import Row
 
 NAMES = (
-    "start", "learn", "refresh", "scan", "rank", "quality", "index", "server", "images", "defaults", "large",
+    "start", "learn", "refresh", "scan", "rank", "quality", "index", "server", "images", "large",
     "cluster", "approximate",
 )  # fmt: skip
-BY_NAME = ("defaults", "large", "cluster", "approximate")  # long: only where they are named
+BY_NAME = ("large", "cluster", "approximate")  # long: only where they are named
 
 
 def main() -> int:

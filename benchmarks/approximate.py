@@ -44,7 +44,7 @@ def rows(quick: bool) -> Iterator[Row]:
             put(binary)
             found, _ = binary.search(queries, K)
             recall = float((found <= exact[:, -1:]).mean())
-            seconds = timed(lambda binary=binary: binary.search(queries, K), 1, 0).wall / len(queries)  # type: ignore[misc]
+            seconds = timed(lambda binary=binary: binary.search(queries, K)).wall / len(queries)  # type: ignore[misc]
             pays = build / (scan - seconds) if seconds < scan else None
             yield Row(
                 f"{name}, {effort}", f"{len(codes):,} codes, recall {recall:.3f}", "s/query", seconds,

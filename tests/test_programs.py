@@ -36,7 +36,7 @@ def test_the_demo_checks_itself_and_ends() -> None:
 def test_benchmarks_run(tmp_path: Path) -> None:
     target = tmp_path / "bench.json"
     names = (
-        "start", "learn", "refresh", "scan", "rank", "quality", "index", "server", "images", "defaults",
+        "start", "learn", "refresh", "scan", "rank", "quality", "index", "server", "images",
         "large",
     )  # fmt: skip
     run("-m", "benchmarks", *names, "--quick", "--json", str(target))
@@ -44,7 +44,7 @@ def test_benchmarks_run(tmp_path: Path) -> None:
     assert set(found) == set(names)
     for name, part in found.items():
         assert {"cpu", "blas", "numpy"} <= set(part["machine"])
-        assert part["rows"] or name in ("quality", "images", "defaults", "server"), (
+        assert part["rows"] or name in ("quality", "images", "server"), (
             "only photographs, torch and wrk may be missing"
         )
         assert all(row["ratio"] == row["ratio"] and row["ours"] > 0 for row in part["rows"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,12 +25,19 @@ from onlinehash.index.held import Memory
 from onlinehash.index.index import REFRESH, Index, first_hasher
 from onlinehash.index.inputs import check_choice
 from onlinehash.index.model import checked_base_bits, to_model
-from onlinehash.index.results import Hits, Id, Score
+from onlinehash.index.results import Hits, Id, Score, Stats
 from onlinehash.index.search import Found, candidates, merged
 from onlinehash.index.snapshot import Floats, Generation, Slots, Snapshot
 from onlinehash.index.store import View
 
 WAIT_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStats(Stats):
+    """What an index holds, and each of its actors."""
+
+    shards: list[dict[str, Any]] = field(default_factory=list)
 
 
 class ClusterIndex(Index):
@@ -71,6 +78,13 @@ class ClusterIndex(Index):
             finally:
                 missing, asked.partial, asked.wait_seconds = asked.missing, False, None
             return replace(hits, missing=tuple(sorted(missing))) if missing else hits
+
+    def stats(self) -> ClusterStats:
+        """As ``Index.stats``, with what ``shards`` tells."""
+        known, shards = super().stats(), self.shards()
+        values = {field.name: getattr(known, field.name) for field in fields(known)}
+        values["memory"] = sum(part["memory"] or 0 for part in shards)
+        return ClusterStats(**values, shards=shards)
 
     def tidy(self) -> None:
         """Put small files together and bring look-ups up to date: it happens now and then by itself."""

@@ -62,6 +62,7 @@ class _Indexes(Collector):
                 ("changes_waiting", "Changes in the queue, with the one under way"),
                 ("searches_waiting", "Searches in the queue"),
                 ("listeners", "Open streams of events"),
+                ("shards_down", "Actors of an index on a cluster that are being brought back"),
             )
         }
         counters = {
@@ -85,6 +86,7 @@ class _Indexes(Collector):
                 "mistakes_P_ratio": stats.mistakes_P, "mistakes_R_ratio": stats.mistakes_R,
                 "changes_waiting": served.changes.waiting, "searches_waiting": served.searches.waiting,
                 "listeners": served.events.listeners,
+                "shards_down": sum(not part["up"] for part in getattr(stats, "shards", ())),
             }  # fmt: skip
             for name, value in values.items():
                 if value is not None:
