@@ -155,7 +155,7 @@ def answers(model: type[BaseModel], *problems: int, status: int = 200) -> dict[i
     """What the OpenAPI document says that a call answers."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     found: dict[int | str, dict[str, Any]] = {status: {"model": model}}
-    for code in sorted({401, 403, 422, 503, *problems}):
+    for code in sorted({401, 403, 405, 422, 503, *problems}):
         found[code] = {"description": _SAID[code], "content": content}
     return found
 
@@ -165,6 +165,7 @@ _SAID = {
     401: "A key is needed.",
     403: "The key may not do this, or the request comes from a page of another site.",
     404: "There is no such index, or no such item.",
+    405: "The path does not take this method; Allow names those that it takes.",
     408: "The body did not arrive in time.",
     409: "It is there already, or the index is not initialised.",
     413: "The body is too large.",
