@@ -35,7 +35,7 @@ def both(embedded: Index, on_cluster: Index, do: Callable[[Index], Any]) -> None
     assert asdict(embedded.stats()) | OWN == asdict(on_cluster.stats()) | OWN
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_any_operations(uri: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     how: Any = {"dim": 40, "hasher": OHWEU(48, n_init=150), "keep_vectors": seed == 1}

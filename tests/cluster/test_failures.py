@@ -141,6 +141,7 @@ def test_actors_that_are_killed(pair: tuple[Index, ClusterIndex]) -> None:
     same(embedded, on_cluster)
 
 
+@pytest.mark.slow
 def test_a_node_that_is_lost(uri: Path, on_ray: Cluster) -> None:
     node = on_ray.add_node(num_cpus=1, object_store_memory=100 << 20)
     embedded = Index.create(":memory:", hasher=HASHER)
