@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -63,7 +64,8 @@ def demo(port: _Port = 8080, open_page: _Open = True, check: _Check = None) -> N
             if open_page and _has_screen():
                 threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
-        run(make_server(app, started=started), listening)
+        with suppress(KeyboardInterrupt):  # the way to end it
+            run(make_server(app, started=started), listening)
 
 
 def _bind(bind: Any, port: int) -> socket.socket:
