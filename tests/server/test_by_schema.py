@@ -3,12 +3,20 @@
 import httpx
 import pytest
 
+from onlinehash import OHWEU
+from onlinehash.server.forms import Parameters
 from tests.server import by_schema
 
 
 @pytest.mark.slow
 def test_cases_made_from_the_document() -> None:
     assert by_schema.main(["--cases", "3"]) == 0
+
+
+def test_the_parameters_are_those_of_the_hasher() -> None:
+    assert Parameters().model_dump() == {
+        name: value for name, value in OHWEU().get_params().items() if name != "n_bits"
+    }
 
 
 def test_the_document(server: httpx.Client) -> None:

@@ -83,6 +83,7 @@ class Parameters(Form):
     base_bits: Annotated[int, Field(ge=1)] | Literal["auto"] | None = "auto"
     pairs: bool = True
     learner: LearnerName = "ridge"
+    half_life: Annotated[float, Field(gt=0)] | None = None
     targets: Rows = "orthogonal"
     rule: Rule = "floored"
     average: bool = True
