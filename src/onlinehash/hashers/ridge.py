@@ -26,10 +26,10 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
 
 from onlinehash.codes import Packed
 from onlinehash.kernels.inputs import columns, input_columns, input_signs, n_inputs
+from onlinehash.kernels.posv import solve_positive
 from onlinehash.kernels.products import add_products
 
 Floats = npt.NDArray[np.float32]
@@ -140,11 +140,10 @@ class Ridge:
 
     def _solve(self) -> Floats:
         fading = _WEIGHT / (_ROWS_TO_FADE + self.seen)
-        G = self.gram.astype(np.float64).T  # in Fortran's order, so that LAPACK works in place
+        G = self.gram.astype(np.float64)
         np.einsum("ff->f", G)[:] += self.penalty
         right = self.cross + (fading * self.penalty)[:, None] * self.prior
-        factor = cho_factor(G, overwrite_a=True, check_finite=False)
-        return np.ascontiguousarray(cho_solve(factor, right, check_finite=False), np.float32)
+        return np.ascontiguousarray(solve_positive(G, right), np.float32)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from onlinehash.kernels.scan import Mask
 Slots = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
-_SLICE = 1 << 17  # codes that are refreshed at once: searches share the threads
+_SLICE = 1 << 17  # words of base codes that are refreshed at once, a millisecond: searches share the threads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,8 +34,9 @@ class Generation:
 
     def refresh(self, base: Words, out: Words) -> None:
         """Live codes of word-major base codes."""
-        for start in range(0, base.shape[1], _SLICE):
-            of = slice(start, start + _SLICE)
+        size = max(1, _SLICE // base.shape[0])
+        for start in range(0, base.shape[1], size):
+            of = slice(start, start + size)
             refresh_codes(base[:, of], self.tables, self.hasher.n_bits, out[:, of])
 
 
