@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from onlinehash.kernels import threads
 from onlinehash.kernels.threads import at_most, in_parts, n_cores, side_by_side
@@ -62,3 +63,29 @@ def test_at_most_ends_with_its_block() -> None:
     with at_most(1):
         assert n_cores() == 1
     assert n_cores() == before
+
+
+def test_limits_that_overlap_end_as_it_was() -> None:
+    def of_blas() -> list[int]:
+        ours = ("numpy", "scipy")  # other tests may have loaded others since
+        libraries = [found for found in threadpool_info() if found["user_api"] == "blas"]
+        return [found["num_threads"] for found in libraries if any(name in found["filepath"] for name in ours)]
+
+    import scipy.linalg  # noqa: F401  (has a BLAS of its own)
+
+    before = of_blas()
+    inside, left = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with at_most(1):
+            inside.set()
+            left.wait()
+
+    with at_most(1):
+        thread = threading.Thread(target=other)
+        thread.start()
+        inside.wait()
+    assert set(of_blas()) == {1}  # the other thread's
+    left.set()
+    thread.join()
+    assert of_blas() == before

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Self
 
@@ -22,11 +22,13 @@ from onlinehash.index.reading import Reading, known_slots
 from onlinehash.index.results import Id
 from onlinehash.index.snapshot import Floats, Generation, Slots, Unhashed
 from onlinehash.index.store import Change, Rows
+from onlinehash.kernels.threads import at_most, n_cores
 from onlinehash.labels import LabelRows, label_rows
 
 log = logging.getLogger(__name__)
 
 NO_SLOTS: Slots = np.empty(0, np.int64)
+_LATELY = 1.0  # seconds
 _MOST_LESSONS = 256  # to be learnt from again by whoever opens the file after a crash
 
 
@@ -90,8 +92,9 @@ class Learning(Reading):
                 work = buffers.begin_refresh()
             started = time.perf_counter()
             try:
-                generation = Generation.of(number, hasher)
-                flipped = work(generation)
+                with self._beside_searches():
+                    generation = Generation.of(number, hasher)
+                    flipped = work(generation)
             except BaseException:
                 with self._writing:
                     buffers.cancel_refresh()
@@ -119,6 +122,11 @@ class Learning(Reading):
                 step()
             self._seconds["store"] = time.perf_counter() - started
 
+    def _beside_searches(self) -> AbstractContextManager[None]:
+        """While searches come in, learning leaves a core to them: most they would wait for a turn on one."""
+        lately = time.monotonic() - self._searched < _LATELY
+        return at_most(max(1, n_cores() - 1)) if lately else nullcontext()
+
     def _hash(self, hasher: OHWEU, X: Floats) -> Packed:
         started = time.perf_counter()
         codes = hasher.hash(X)
@@ -129,7 +137,8 @@ class Learning(Reading):
         started = time.perf_counter()
         with self._change() as change:
             number = change.generation + 1
-            learn(change)
+            with self._beside_searches():
+                learn(change)
         self._seconds["learn"] = time.perf_counter() - started
         if self._refresh_mode == "auto":
             if wait:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -56,6 +57,7 @@ class Reading:
         self._waiting = 0  # vectors towards the initial sample
         self._flipped: float | None = None
         self._seconds: dict[str, float] = {}
+        self._searched = -math.inf  # when, by the monotonic clock
         self._snapshot = Snapshot(-1, 0)
         with store.read() as view:
             self._settings = view.settings()
@@ -77,6 +79,7 @@ class Reading:
         query is of each bit that differs. ``rerank`` orders that many of the best by exact cosine,
         where the index keeps vectors. Before initialisation items are found by exact cosine.
         """
+        self._searched = time.monotonic()
         k = check_k(k)
         check_choice(score, SCORES, "score")
         if (vectors is None) == (ids is None):

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from threading import Lock
+from typing import Any
 
 _most: ContextVar[int | None] = ContextVar("most", default=None)
 
@@ -21,15 +23,50 @@ def n_cores() -> int:
 
 @contextmanager
 def at_most(cores: int) -> Iterator[None]:
-    """Our kernels, BLAS and OpenMP on no more than so many threads."""
-    from threadpoolctl import threadpool_limits
-
+    """Our kernels on no more than so many threads; BLAS and OpenMP, too, and those in the whole process."""
     before = _most.set(cores)
+    _libraries().limit(cores)
     try:
-        with threadpool_limits(cores):
-            yield
+        yield
     finally:
+        _libraries().release(cores)
         _most.reset(before)
+
+
+class _Libraries:
+    """Threads of BLAS and OpenMP, in the libraries that are loaded when it is made.
+
+    Limits of several threads may overlap: the lowest holds, and after the last all is as it was.
+    """
+
+    def __init__(self) -> None:
+        import scipy.linalg  # noqa: F401  (brings a BLAS of its own, which must be there to be limited)
+        from threadpoolctl import ThreadpoolController
+
+        self._controller = ThreadpoolController()
+        self._lock = Lock()
+        self._limits: list[int] = []
+        self._before: Any = None
+
+    def limit(self, cores: int) -> None:
+        with self._lock:
+            self._limits.append(cores)
+            limiter = self._controller.limit(limits=min(self._limits))
+            if len(self._limits) == 1:
+                self._before = limiter
+
+    def release(self, cores: int) -> None:
+        with self._lock:
+            self._limits.remove(cores)
+            if self._limits:
+                self._controller.limit(limits=min(self._limits))
+            else:
+                self._before.restore_original_limits()
+
+
+@cache
+def _libraries() -> _Libraries:
+    return _Libraries()
 
 
 def side_by_side(*works: Callable[[], None]) -> None:
