@@ -69,7 +69,9 @@ def test_limits_that_overlap_end_as_it_was() -> None:
     def of_blas() -> list[int]:
         ours = ("numpy", "scipy")  # other tests may have loaded others since
         libraries = [found for found in threadpool_info() if found["user_api"] == "blas"]
-        return [found["num_threads"] for found in libraries if any(name in found["filepath"] for name in ours)]
+        return [
+            found["num_threads"] for found in libraries if any(name in found["filepath"] for name in ours)
+        ]
 
     import scipy.linalg  # noqa: F401  (has a BLAS of its own)
 
