@@ -107,7 +107,8 @@ def test_listeners_are_bounded(start: Start) -> None:
     running = start(limits=Limits(listeners=1))
     filled(running.client)
     with running.client.stream("GET", f"{URL}/events") as stream:
-        assert next(stream.iter_lines()) == "retry: 2000"
+        lines = stream.iter_lines()  # its end would be the stream's
+        assert next(lines) == "retry: 2000"
         assert running.client.get(f"{URL}/events").status_code == 429
 
 

@@ -69,10 +69,11 @@ class Events:
             while not self._closed.is_set():
                 try:
                     async with asyncio.timeout_at(due):
-                        yield await queue.get()
+                        text = await queue.get()
                 except TimeoutError:
                     due = self._loop.time() + _PULSE
-                    yield _event("pulse", pulse())
+                    text = _event("pulse", pulse())
+                yield text  # not within the timeout, which would cancel whoever sends it
         finally:
             self._listeners.discard(queue)
 
