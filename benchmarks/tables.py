@@ -148,7 +148,8 @@ def _summary(found: dict[str, Any]) -> str:
     for name, cases in wanted.items():
         for row in found[name]["rows"]:
             chosen = any(re.search(rf"{re.escape(case)}\b", row["case"]) for case in cases)
-            if chosen and row["against"] not in skipped and "2 threads" not in row["what"]:
+            usual = "2 threads" not in row["what"] and "CORETYPE" not in row["case"]
+            if chosen and usual and row["against"] not in skipped:
                 lines.append([
                     f"{row['what']}, {row['case']}", f"{row['ours']:.3g} {row['unit']}",
                     f"{row['against']}: {row['peer']:.3g}", f"{row['ratio']:.3g}×",
