@@ -11,6 +11,8 @@ import numpy.typing as npt
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["tests.on_ray"]
+
 # Kernels compile on first use, so a deadline would measure the compiler.
 settings.register_profile("onlinehash", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("onlinehash")

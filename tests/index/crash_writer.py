@@ -59,10 +59,24 @@ def say(what: object) -> None:
     sys.stdout.flush()
 
 
-def main(path: Path, first: int) -> None:
-    """Open or create, then step by step, each number written once it is done."""
+def opened(path: Path, ray_address: str | None) -> Index:
+    """Opened, or created; on a cluster where the address of Ray is given."""
     hasher = OHWEU(N_BITS, n_init=50)
-    with Index.create(path, dim=DIM, hasher=hasher, exist_ok=True) as index:
+    if ray_address is None:
+        return Index.create(path, dim=DIM, hasher=hasher, exist_ok=True)
+    import ray
+
+    from onlinehash import cluster
+
+    ray.init(ray_address, log_to_driver=False)
+    if path.exists():
+        return cluster.open(path, shards=2)
+    return cluster.create(path, dim=DIM, hasher=hasher, shards=2, stripe=64)
+
+
+def main(path: Path, first: int, ray_address: str | None = None) -> None:
+    """Open or create, then step by step, each number written once it is done."""
+    with opened(path, ray_address) as index:
         say("open")
         number = first
         while True:
@@ -72,4 +86,4 @@ def main(path: Path, first: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

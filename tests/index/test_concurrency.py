@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onlinehash import OHWEU, Index, IndexClosedError
+from onlinehash import OHWEU, Index, IndexClosedError, nearest
 from onlinehash.codes import packed_to_words
 
 X = np.random.default_rng(0).normal(size=(4000, 24)).astype(np.float32)
@@ -42,7 +42,6 @@ def test_no_search_mixes_generations_or_states(tmp_path: Path, read_only: bool) 
     searched = Index.open(tmp_path / "index", read_only=True) if read_only else index
     generations: dict[int, OHWEU] = {}
     seen: set[int] = set()
-    turns: list[int] = []
     done = threading.Event()
 
     def learn() -> None:
@@ -62,7 +61,6 @@ def test_no_search_mixes_generations_or_states(tmp_path: Path, read_only: bool) 
         turn = 0
         while not done.is_set():
             turn += 1
-            turns.append(turn)
             rows = [(turn * 37 + i) % 4000 for i in range(20)]
             payloads = [{"row": row} for row in rows]
             index.add(range(5000, 5020), X[rows], payloads=payloads, replace=True)
@@ -105,8 +103,10 @@ def test_no_search_mixes_generations_or_states(tmp_path: Path, read_only: bool) 
     index.close()
     with Index.open(tmp_path / "index") as again:
         assert again.search(X[:50]).to_dict() == before
-        # 20 slots a turn if none were used again; a long search keeps those that it sees
-        assert again._snapshot.live.shape[1] < 2000 + max(1000, 10 * len(turns)), "freed slots are used again"
+        slots = again._snapshot.live.shape[1]
+        free = slots - len(again)
+        again.add(range(9000, 9000 + free), X[np.arange(free) % len(X)])
+        assert again._snapshot.live.shape[1] == slots, "freed slots are used again"
 
 
 def test_writers_take_turns() -> None:
@@ -155,3 +155,23 @@ def test_closing_while_others_are_at_work(turn: int) -> None:
     adds = until_closed(lambda i: index.add([3000 + i], X[:1]))
     learns = until_closed(lambda i: index.learn(X[:20], LABELS[:20], wait=i % 2 == 0))
     together(*searches, adds, learns, close)
+
+
+def test_a_freed_slot_waits_for_those_who_may_see_it(clusters: Any) -> None:
+    X, _ = clusters
+    with Index.create(":memory:", n_bits=32, sample=X[:300]) as index:
+        index.add([f"item {i}" for i in range(700)], X[:700])
+        with index._pinned() as (_, snapshot):
+            before = nearest(snapshot.live, index._hasher.encode_query(X[:4]), 700, 32)  # type: ignore[union-attr]
+            index.delete([f"item {i}" for i in range(300)])
+            index.add([f"new {i}" for i in range(300)], X[1000:1300])
+            index.learn(X[:100], ["a"] * 100)
+            after = nearest(snapshot.live, index._hasher.encode_query(X[:4]), 700, 32)  # type: ignore[union-attr]
+            assert snapshot.open is None
+            assert (np.sort(before[0]) == np.sort(after[0])).all()
+            codes = snapshot.generation.hasher.encode(X[:700])  # type: ignore[union-attr]
+            assert (packed_to_words(codes, 32) == snapshot.live).all()
+            assert index._snapshot.live.shape[1] == 1000
+        del snapshot
+        index.add(["again"], X[:1])
+        assert index._snapshot.live.shape[1] == 1000

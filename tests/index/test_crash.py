@@ -10,15 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from onlinehash import OHWEU, Index, check
+from onlinehash import OHWEU, Index
 from tests.index.crash_writer import DIM, N_BITS, apply, expected, step_of
+from tests.index.kinds import Kind
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-def killed_after(path: Path, first: int, seconds: float) -> int:
+def killed_after(kind: Kind, path: Path, first: int, seconds: float) -> int:
     """Let a process write from step ``first`` on, kill it; the last step that it acknowledged."""
     command = [sys.executable, "-m", "tests.index.crash_writer", str(path), str(first)]
+    if kind.ray_address is not None:
+        command.append(kind.ray_address)
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "open\n"
@@ -31,13 +34,13 @@ def killed_after(path: Path, first: int, seconds: float) -> int:
     return max([first - 1, *(int(line) for line in lines[:-1])])  # a line without its end is not one
 
 
-def killed_again_and_again(path: Path, times: int, seconds: float) -> None:
+def killed_again_and_again(kind: Kind, path: Path, times: int, seconds: float) -> None:
     rng = np.random.default_rng(times)
     last = -1
     for _ in range(times):
-        acknowledged = killed_after(path, last + 1, float(rng.random() * seconds))
-        assert check(path) == []
-        with Index.open(path) as index:
+        acknowledged = killed_after(kind, path, last + 1, float(rng.random() * seconds))
+        assert kind.check(path) == []
+        with kind.open(path) as index:
             either = expected(acknowledged) | expected(acknowledged + 1)
             items = {id: index.get(id) for id in either}
             found = {id: item.payload["step"] for id, item in items.items() if item and item.payload}
@@ -88,12 +91,12 @@ def model(last: int) -> Model:
 
 
 @pytest.mark.slow
-def test_killed_a_few_times(tmp_path: Path) -> None:
-    killed_again_and_again(tmp_path / "index", 6, 0.4)
+def test_killed_a_few_times(kind: Kind, tmp_path: Path) -> None:
+    killed_again_and_again(kind, tmp_path / "index", 6 if kind.ray_address is None else 3, 0.5)
 
 
 @pytest.mark.skipif(
     "not config.getoption('keyword')", reason="hundreds of kills: by name, with -k many_times"
 )
-def test_killed_many_times(tmp_path: Path) -> None:
-    killed_again_and_again(tmp_path / "index", 300, 0.5)
+def test_killed_many_times(kind: Kind, tmp_path: Path) -> None:
+    killed_again_and_again(kind, tmp_path / "index", 300 if kind.ray_address is None else 50, 0.5)

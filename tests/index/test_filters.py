@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from onlinehash import Index, InvalidInputError
 from onlinehash.index.filters import parse
 from onlinehash.index.results import Payload
+from tests.index.kinds import Kind
 
 PAYLOADS: list[Payload | None] = [
     {"year": 2019, "tag": "cat", "ok": True, "author": {"name": "Ada"}},
@@ -20,10 +21,10 @@ PAYLOADS: list[Payload | None] = [
 LABELS = [["a", 1], ["1"], [], ["a", "b"], [2], None]
 
 
-@pytest.fixture(scope="module")
-def index() -> Any:
+@pytest.fixture
+def index(kind: Kind) -> Any:
     X = np.random.default_rng(0).normal(size=(300, 8))
-    with Index.create(":memory:", n_bits=8, sample=X) as made:
+    with kind.create(":memory:", n_bits=8, sample=X) as made:
         made.add([0, 1, 2, "3", 4, "five"], X[:6], labels=LABELS, payloads=PAYLOADS)
         yield made
 

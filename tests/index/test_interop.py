@@ -6,13 +6,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from onlinehash import OHWEU, Index, InvalidInputError, InvalidParameterError, NotInitializedError
+from tests.index.kinds import Kind
 
 X = np.random.default_rng(0).normal(size=(900, 48)).astype(np.float32)
 
 
-def test_faiss_finds_the_same(tmp_path: Path) -> None:
+def test_faiss_finds_the_same(kind: Kind, tmp_path: Path) -> None:
     hasher = OHWEU(32, n_init=300).fit(X, ["a" if x[0] > 0 else "b" for x in X])
-    with Index.create(":memory:", hasher=hasher) as index:
+    with kind.create(":memory:", hasher=hasher) as index:
         index.add([f"i{i}" for i in range(800)], X[:800])
         index.delete(["i3", "i4"])
         binary, ids = index.to_faiss()
@@ -42,8 +43,8 @@ def test_base_codes_come_from_faiss() -> None:
         Index.from_faiss(":memory:", faiss.IndexBinaryFlat(32), hasher=hasher)
 
 
-def test_parquet(tmp_path: Path) -> None:
-    with Index.create(":memory:", n_bits=20, sample=X[:300]) as index:
+def test_parquet(kind: Kind, tmp_path: Path) -> None:
+    with kind.create(":memory:", n_bits=20, sample=X[:300]) as index:
         for ids in (list(range(50)), [f"i{i}" for i in range(50)]):
             index.add(ids, X[:50])
             index.to_parquet(tmp_path / "codes.parquet")
@@ -57,5 +58,5 @@ def test_parquet(tmp_path: Path) -> None:
             index.to_parquet(tmp_path / "codes.parquet")
         with pytest.raises(InvalidParameterError, match="multiple of 8"):
             index.to_faiss()
-    with Index.create(":memory:", dim=48) as index, pytest.raises(NotInitializedError):
+    with kind.create(":memory:", dim=48) as index, pytest.raises(NotInitializedError):
         index.to_numpy()

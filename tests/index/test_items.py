@@ -16,13 +16,14 @@ from onlinehash import (
     UnknownIdError,
 )
 from onlinehash.index.results import Item
+from tests.index.kinds import Kind
 
 X = np.random.default_rng(0).normal(size=(500, 24)).astype(np.float32)
 
 
 @pytest.fixture
-def index() -> Iterator[Index]:
-    with Index.create(":memory:", hasher=OHWEU(20, base_bits=30).initialize(X)) as made:
+def index(kind: Kind) -> Iterator[Index]:
+    with kind.create(":memory:", hasher=OHWEU(20, base_bits=30).initialize(X)) as made:
         made.add(
             range(250), X[:250], labels=[i % 3 for i in range(250)], payloads=[{"n": i} for i in range(250)]
         )
@@ -68,8 +69,8 @@ def test_what_stays_comes_once_while_others_come_and_go(index: Index) -> None:
     assert (first.generation, rest.generation) == (1, 2)
 
 
-def test_items_before_initialisation() -> None:
-    with Index.create(":memory:", dim=24) as index:
+def test_items_before_initialisation(kind: Kind) -> None:
+    with kind.create(":memory:", dim=24) as index:
         assert index.items().items == []
         index.add(range(5), X[:5])
         assert [item.id for item in index.items(limit=3)] == [0, 1, 2]
