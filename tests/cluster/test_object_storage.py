@@ -1,13 +1,16 @@
 """The dataset on object storage: moto's S3, over HTTP, on this machine."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
+from lance.file import LanceFileSession
 from moto.server import ThreadedMotoServer
 
 from onlinehash import OHWEU, Index, IndexFileError, IndexLockedError, cluster
+from onlinehash.cluster import lance_store
 
 pytestmark = [pytest.mark.usefixtures("actors"), pytest.mark.xdist_group("ray")]
 
@@ -29,7 +32,7 @@ def options() -> Iterator[dict[str, str]]:
     server.stop()
 
 
-def test_an_index_on_s3(options: dict[str, str]) -> None:
+def test_an_index_on_s3(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     uri, hasher = "s3://bucket/photos.lance", OHWEU(32, n_init=300)
     with pytest.raises(IndexFileError, match="no such dataset"):
         cluster.open(uri, storage_options=options)
@@ -48,6 +51,16 @@ def test_an_index_on_s3(options: dict[str, str]) -> None:
     with pytest.raises(IndexLockedError):
         first.learn(X[:9], LABELS[:9])
     assert second.learn(X[:9], LABELS[:9]) == embedded.learn(X[:9], LABELS[:9])
+    monkeypatch.setattr(lance_store, "_KEEP", timedelta(0))
+    models = LanceFileSession(f"{uri}-models", options)
+    before = {file.split("/")[0] for file in models.list()}
+    for _ in range(2):
+        second._write_down()
+        assert second.learn(X[:9], LABELS[:9]) == embedded.learn(X[:9], LABELS[:9])
+    second.tidy()
+    after = {file.split("/")[0] for file in models.list()}
+    assert len(after) == 2, "the first, with what never moves, and the last"
+    assert len(after & before) == 1
     first.close()
     second.close()
     with cluster.open(uri, read_only=True, storage_options=options) as again:

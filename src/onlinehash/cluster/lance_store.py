@@ -12,7 +12,7 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -30,6 +30,7 @@ from onlinehash.cluster.lance_view import (
     in_slots,
     schema,
 )
+from onlinehash.cluster.models import remove_unnamed, write_model
 from onlinehash.cluster.place import Disk, Place
 from onlinehash.errors import (
     IndexClosedError,
@@ -39,15 +40,13 @@ from onlinehash.errors import (
     StorageError,
 )
 from onlinehash.index.inputs import to_json
-from onlinehash.index.store import Model
 
 log = logging.getLogger(__name__)
 
 VERSION = 1
 _TIDY = 100  # changes after which small files are put together
-_KEEP = timedelta(hours=1)  # how long older versions can be read
+_KEEP = timedelta(hours=1)  # how long older versions, and their models, can be read
 _INDEXED = 10_000  # items from which on slots and ids are looked up by an index
-_MODEL = pa.schema([("part", pa.string()), ("label", pa.string()), ("value", pa.large_binary())])
 
 
 class LanceStore:
@@ -105,7 +104,7 @@ class LanceStore:
     @contextmanager
     def read(self) -> Iterator[LanceView]:
         """The newest version, which stays as it is while others write."""
-        with self._in_use(), _translated(self.name):
+        with self._in_use(), _translated(self.name, self._is_cut_off):
             if self._read_only and self._view.dataset.latest_version != self._view.dataset.version:
                 self._view = self._newest()
             yield self._view
@@ -113,11 +112,11 @@ class LanceStore:
     @contextmanager
     def write(self) -> Iterator[LanceChange]:
         """One commit; the caller sees to it that there is one at a time."""
-        with self._in_use(), _translated(self.name):
+        with self._in_use(), _translated(self.name, self._is_cut_off):
             change = LanceChange(self._view.dataset, self._view.state, self.place)
             yield change
             if change.new_model is not None:
-                self._write_model(change, change.new_model)
+                write_model(self.place, self._writer, change.new_model, change.state, _KEEP.total_seconds())
             try:
                 self._commit(change)
             except CommitConflictError:
@@ -134,7 +133,7 @@ class LanceStore:
                     log.warning("%s: small files stay as they are", self.name, exc_info=True)
 
     def tidy(self) -> None:
-        """Put small files together, bring the look-ups of slots and ids up to date, drop old versions.
+        """Put small files together, bring the look-ups of slots and ids up to date, drop what is old.
 
         The writer's, between its changes.
         """
@@ -150,6 +149,7 @@ class LanceStore:
             for column in sorted({"slot", "id"} - known):
                 dataset.create_scalar_index(column, "BTREE")
         dataset.cleanup_old_versions(older_than=_KEEP)
+        remove_unnamed(self.place, newest.state)
         self._disk.sync()
         newest = self._newest()
         if self._ours(newest):
@@ -159,6 +159,13 @@ class LanceStore:
         """Whether a version holds the last state that we have written."""
         mine = self._view
         return (view.sequence, view.state["writer"]) == (mine.sequence, mine.state["writer"])
+
+    def _is_cut_off(self) -> bool:
+        """Whether another has opened it for writing; then versions that are read here may be gone, too."""
+        try:
+            return not (self._read_only or self._ours(self._newest()))
+        except (OSError, ValueError, IndexFileError):
+            return False
 
     def backup(self, path: str) -> None:
         """Copy the newest version, and its model, to another place."""
@@ -246,21 +253,6 @@ class LanceStore:
         self._disk.sync()
         self._view = LanceView(committed, change.state, self.place)
 
-    def _write_model(self, change: LanceChange, model: Model) -> None:
-        """Whole, under a name of its own; it counts when a state names it."""
-        name = f"{change.state['generation']:012d}-{self._writer}-{change.sequence}"
-        place = self.place.model(name)
-        parts: list[tuple[str, str | None, bytes]] = [("learnt", None, model.learnt)]
-        if model.base is not None:
-            parts.append(("base", None, model.base))
-            change.state["base"] = name
-        parts += [("label", to_json(label), code) for label, code in model.labels]
-        columns = zip(zip(*parts, strict=True), _MODEL, strict=True)
-        table = pa.table([pa.array(column, field.type) for column, field in columns], schema=_MODEL)
-        lance.write_dataset(table, place.uri, storage_options=dict(place.options) or None)
-        Disk(place).sync()
-        change.state["model"] = name
-
 
 def _without(dataset: lance.LanceDataset, slots: set[int]) -> tuple[list[int], list[FragmentMetadata]]:
     """Fragments that go whole, and those that go on without some rows."""
@@ -287,16 +279,16 @@ def _table(rows: dict[int, Row], code_bytes: int) -> pa.Table:
 
 
 @contextmanager
-def _translated(name: str) -> Iterator[None]:
-    """Lance's errors as ours."""
+def _translated(name: str, is_cut_off: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Lance's errors as ours; those of Arrow are of a file that is not there any more."""
     try:
         yield
-    except CommitConflictError as error:
-        raise IndexLockedError(
-            f"{name} has been opened for writing elsewhere since, and this index can no longer write; "
-            "nothing was changed. Open it with read_only=True, or here again"
-        ) from error
-    except OSError as error:
+    except (CommitConflictError, OSError, pa.ArrowInvalid) as error:
         if isinstance(error, StorageError):
             raise
+        if isinstance(error, CommitConflictError) or is_cut_off():
+            raise IndexLockedError(
+                f"{name} has been opened for writing elsewhere since, and this index can no longer write; "
+                "nothing was changed. Open it with read_only=True, or here again"
+            ) from error
         raise StorageError(f"{name}: cannot be read or written ({error}); nothing was changed") from error

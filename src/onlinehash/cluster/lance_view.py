@@ -18,10 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from onlinehash.cluster.layout import WHOLE, Layout
+from onlinehash.cluster.models import read_rows
 from onlinehash.cluster.part import Part
 from onlinehash.cluster.place import Place
 from onlinehash.codes import Packed
-from onlinehash.errors import IndexFileError, InvalidInputError
+from onlinehash.errors import InvalidInputError
 from onlinehash.index.filters import Filter
 from onlinehash.index.inputs import to_json
 from onlinehash.index.results import Id, Item
@@ -66,7 +67,7 @@ class LanceView:
         self.dataset = dataset
         self.state = state
         self.sequence, self.generation = int(state["sequence"]), int(state["generation"])
-        self._place = place
+        self.place = place
 
     def settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = self.state["settings"]
@@ -75,8 +76,8 @@ class LanceView:
     def model(self) -> Model | None:
         if self.state["model"] is None:
             return None
-        base: list[dict[str, Any]] = self.model_rows(self.state["base"]).to_pylist()
-        moved: list[dict[str, Any]] = self.model_rows(self.state["model"]).to_pylist()
+        base: list[dict[str, Any]] = read_rows(self.place, self.state["base"]).to_pylist()
+        moved: list[dict[str, Any]] = read_rows(self.place, self.state["model"]).to_pylist()
         labels = [(json.loads(row["label"]), row["value"]) for row in moved if row["part"] == "label"]
         (fixed,) = (row["value"] for row in base if row["part"] == "base")
         (learnt,) = (row["value"] for row in moved if row["part"] == "learnt")
@@ -196,14 +197,6 @@ class LanceView:
         kinds = ["<f2" if len(vector) == 2 * dim else "<f4" for vector in vectors]
         parts = [np.frombuffer(v, kind).astype(np.float32) for v, kind in zip(vectors, kinds, strict=True)]
         return np.concatenate([np.empty(0, np.float32), *parts]).reshape(-1, dim)
-
-    def model_rows(self, name: str) -> pa.Table:
-        try:
-            return self._place.model(name).open().to_table()
-        except (OSError, ValueError) as error:
-            raise IndexFileError(
-                f"{self._place.uri}: damaged, its model {name} cannot be read ({error})"
-            ) from error
 
 
 class LanceChange(LanceView):

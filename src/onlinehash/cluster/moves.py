@@ -14,6 +14,7 @@ import numpy as np
 from onlinehash.cluster.lance_store import LanceStore
 from onlinehash.cluster.lance_view import LanceChange, LanceView
 from onlinehash.cluster.layout import STRIPE
+from onlinehash.cluster.models import read_rows, write_rows
 from onlinehash.cluster.place import Disk, Place
 from onlinehash.codes import n_bytes
 from onlinehash.errors import InvalidParameterError
@@ -70,9 +71,7 @@ def copied(view: LanceView, to: Place) -> None:
         raise InvalidParameterError(f"{to.uri} exists: name a place that does not")
     options: Mapping[str, Any] = {"storage_options": dict(to.options) or None}
     for name in sorted({view.state["base"], view.state["model"]} - {None}):
-        of = to.model(name)
-        lance.write_dataset(view.model_rows(name), of.uri, **options)
-        Disk(of).sync()
+        write_rows(to.model(name), read_rows(view.place, name))
     rows: Any = view.dataset.scanner().to_reader()
     lance.write_dataset(rows, to.uri, **options)
     Disk(to).sync()
