@@ -157,6 +157,10 @@ def _multi_hot(array: npt.NDArray[Any]) -> LabelRows:
 
 
 def _sequence(rows: Sequence[Any]) -> LabelRows:
+    if set(map(type, rows)) <= {str, int}:  # the same as below, ten times as fast
+        number = {label: j for j, label in enumerate(dict.fromkeys(rows))}
+        indices = np.fromiter(map(number.__getitem__, rows), np.int64, len(rows))
+        return LabelRows(tuple(number), indices, np.arange(len(rows) + 1))
     collections = [_is_collection(row) for row in rows if row is not None]
     if any(collections) and not all(collections):
         raise InvalidInputError(f"Y: got a list that mixes labels and collections of labels; {FORMS}")

@@ -37,6 +37,7 @@ def killed_after(kind: Kind, path: Path, first: int, seconds: float) -> int:
 def killed_again_and_again(kind: Kind, path: Path, times: int, seconds: float) -> None:
     rng = np.random.default_rng(times)
     last = -1
+    model = Model()
     for _ in range(times):
         acknowledged = killed_after(kind, path, last + 1, float(rng.random() * seconds))
         assert kind.check(path) == []
@@ -50,12 +51,13 @@ def killed_again_and_again(kind: Kind, path: Path, times: int, seconds: float) -
                 if expected(step) == found and len(index) == len(found)
             )  # fmt: skip
             if step_of(acknowledged + 1)[0] == "learn":  # leaves no trace among the items
-                last = acknowledged + (index.stats().generation > model(acknowledged).generation)
-            again = model(last)
+                last = acknowledged + (index.stats().generation > model.to(acknowledged).generation)
+            again = model.to(last)
             X = np.random.default_rng(0).normal(size=(5, DIM))
             hits = index.search(X, k=20)
             assert hits.generation == again.generation
             assert [sorted(row) for row in hits.distances.tolist()] == again.distances(X)
+    model.index.close()
 
 
 class Model:
@@ -78,16 +80,6 @@ class Model:
 
     def distances(self, X: npt.NDArray[np.float64]) -> Any:
         return self.index.search(X, k=20).distances.tolist()
-
-
-_model: list[Model] = []
-
-
-def model(last: int) -> Model:
-    """One model that goes on from test to test of one run."""
-    if not _model or _model[0].done > last:
-        _model[:] = [Model()]
-    return _model[0].to(last)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Self
 
@@ -122,10 +122,16 @@ class Learning(Reading):
                 step()
             self._seconds["store"] = time.perf_counter() - started
 
-    def _beside_searches(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def _beside_searches(self) -> Iterator[None]:
         """While searches come in, learning leaves a core to them: most they would wait for a turn on one."""
-        lately = time.monotonic() - self._searched < _LATELY
-        return at_most(max(1, n_cores() - 1)) if lately else nullcontext()
+        lately, me = time.monotonic() - self._searched < _LATELY, threading.get_ident()
+        self._at_work.add(me)
+        try:
+            with at_most(max(1, n_cores() - 1)) if lately else nullcontext():
+                yield
+        finally:
+            self._at_work.discard(me)
 
     def _hash(self, hasher: OHWEU, X: Floats) -> Packed:
         started = time.perf_counter()

@@ -33,6 +33,7 @@ from onlinehash.index.results import Codes, Hits, Id, Item, Page, Score, Stats
 from onlinehash.index.search import NONE, Found, by_codes, by_cosine, mask_of, reranked
 from onlinehash.index.snapshot import Floats, Generation, Slots, Snapshot, Unhashed
 from onlinehash.index.store import Store, View
+from onlinehash.kernels.threads import kernels_at_most, n_cores
 
 SCORES = ("hamming", "asymmetric")
 
@@ -58,6 +59,7 @@ class Reading:
         self._flipped: float | None = None
         self._seconds: dict[str, float] = {}
         self._searched = -math.inf  # when, by the monotonic clock
+        self._at_work: set[int] = set()  # threads that learn or refresh
         self._snapshot = Snapshot(-1, 0)
         with store.read() as view:
             self._settings = view.settings()
@@ -254,7 +256,8 @@ class Reading:
         filter: Filter | None,
     ) -> Found:  # fmt: skip
         mask = None if filter is None else mask_of(snapshot, view, filter)
-        return by_codes(snapshot, queries, weights, k, mask)
+        with kernels_at_most(max(1, n_cores() - bool(self._at_work))):  # a part beside learning would be late
+            return by_codes(snapshot, queries, weights, k, mask)
 
     # ---- states
 

@@ -29,7 +29,7 @@ Distances = npt.NDArray[np.int32]
 _GROUP, _LANES = vectors.GROUP, vectors.LANES
 _RUN = 512  # slots of one look
 _BLOCK_WORDS = 4096  # words of one block, 32 KiB
-_FEW = 1 << 18  # words to compare below which a second thread costs more than it brings
+_FEW = 1 << 22  # words to compare (half a millisecond) below which a second thread brings next to nothing
 _BUFFER_BYTES = 1 << 28  # memory for the candidates of the queries that are scanned together
 
 
@@ -61,7 +61,7 @@ def nearest(
     ``words`` are word-major, perhaps a view into larger memory; ``queries`` are packed. ``found``
     is k, or the number of (allowed) slots where that is less; it never differs between queries.
     Nearest first, the lower slot first among equals. ``allowed`` is a mask over the slots, a bool
-    array or a ``Mask``.
+    array or a ``Mask``. ``threads`` default to as many as are worth it.
     """
     words = check_words(words, n_bits)
     rows = np.ascontiguousarray(packed_to_words(check_packed(queries, n_bits, "queries"), n_bits).T)
@@ -89,7 +89,8 @@ def _nearest(
 ) -> None:  # fmt: skip
     """Scan parts of the slots, each in a thread of its own, and merge what they found."""
     n, width = words.shape[1], (np.uint8(0),) * n_words(n_bits)
-    parts = max(1, min(threads or n_cores(), n * words.shape[0] * len(queries) // _FEW, n // _RUN))
+    worth = min(n_cores(), n * words.shape[0] * len(queries) // _FEW)
+    parts = max(1, min(threads or worth, n // _RUN))
     found_slots = np.empty((parts, len(queries), k), np.int64)
     found_distances = np.empty((parts, len(queries), k), np.int32)
     found = np.empty((parts, len(queries)), np.int64)

@@ -22,15 +22,24 @@ def n_cores() -> int:
 
 
 @contextmanager
-def at_most(cores: int) -> Iterator[None]:
-    """Our kernels on no more than so many threads; BLAS and OpenMP, too, and those in the whole process."""
+def kernels_at_most(cores: int) -> Iterator[None]:
+    """Our kernels on no more than so many threads."""
     before = _most.set(cores)
-    _libraries().limit(cores)
     try:
         yield
     finally:
-        _libraries().release(cores)
         _most.reset(before)
+
+
+@contextmanager
+def at_most(cores: int) -> Iterator[None]:
+    """Our kernels on no more than so many threads; BLAS and OpenMP, too, and those in the whole process."""
+    _libraries().limit(cores)
+    try:
+        with kernels_at_most(cores):
+            yield
+    finally:
+        _libraries().release(cores)
 
 
 class _Libraries:
