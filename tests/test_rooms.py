@@ -29,9 +29,10 @@ MAY_KNOW = {
     "images": {"errors", "kernels", "index"},
     "paper": {"errors", "codes", "labels", "kernels", "hashers", "metrics", "datasets"},
     "client": {"errors", "codes", "labels", "hashers", "index"},
-    "server": {"errors", "kernels", "labels", "targets", "hashers", "metrics", "index"},
+    "server": {"errors", "codes", "kernels", "labels", "targets", "hashers", "metrics", "index"},
     "cli": {
         "errors",
+        "client",
         "cluster",
         "codes",
         "labels",

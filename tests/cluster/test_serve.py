@@ -1,16 +1,27 @@
 """The server and the command line in front of a dataset."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from onlinehash import OHWEU, Index, InvalidParameterError, cluster
+from onlinehash import OHWEU, Client, Index, InvalidParameterError, cluster
 from onlinehash.cli.export import export
+from onlinehash.cli.main import app
 from onlinehash.cli.serve import _clusters
 from tests.server.conftest import Running
 
 pytestmark = [pytest.mark.usefixtures("actors"), pytest.mark.xdist_group("ray")]
+
+
+def said(*arguments: str) -> str:
+    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
 
 X = np.random.default_rng(0).normal(size=(300, 12)).astype(np.float32)
 
@@ -33,7 +44,15 @@ def test_exported_served_and_back(uri: Path, tmp_path: Path) -> None:
         answer = running.client.post(f"{at}/search", json={"vectors": queries, "k": 4})
         stats = running.client.get(at).json()["stats"]
         assert [(part["shard"], part["up"]) for part in stats["shards"]] == [(0, True), (1, True)]
-        assert 'shards_down{index="photos"} 0.0' in running.client.get("/metrics").text
+        metrics = running.client.get("/metrics").text
+        assert 'shards_down{index="photos"} 0.0' in metrics
+        assert 'onlinehash_shard_up{index="photos",replica="0",shard="1"} 1.0' in metrics
+        assert 'onlinehash_shard_step_seconds{index="photos",replica="0",shard="1",step="refresh"}' in metrics
+        address = f"{running.url}/photos"
+        assert json.loads(said("info", address, "--json"))["shards"] == stats["shards"]
+        assert "refresh, s" in said("info", address)
+        with Client(running.url, "photos") as client:
+            assert len(client) == 300
         assert running.client.delete(at).status_code == 409
     finally:
         running.stop()
@@ -41,6 +60,12 @@ def test_exported_served_and_back(uri: Path, tmp_path: Path) -> None:
         index.learn(X[:50], ["a", "b"] * 25)
         expected = index.search(X[:5], k=4).to_dict()
     assert answer.json()["hits"] == expected["hits"]
+    told, expected_stats = json.loads(said("info", str(uri), "--json")), asdict(cluster.stats(uri))
+    assert told == expected_stats
+    own = {"path", "memory", "disk", "seconds", "flipped", "read_only", "shards"}
+    assert {k: v for k, v in told.items() if k not in own} == {k: v for k, v in stats.items() if k not in own}
+    assert "300" in said("info", str(uri))
+    assert said("check", str(uri)) == f"{uri}: whole\n"
     export(uri, str(back))
     with Index.open(back) as again:
         assert again.search(X[:5], k=4).to_dict() == expected

@@ -83,17 +83,16 @@ def export(
 
 def _moved(index: Path, file: str, form: str) -> int:
     """The whole index, to where many machines serve it or back."""
-    from onlinehash.errors import InvalidParameterError, MissingExtraError
+    from onlinehash.cli.elsewhere import cluster
+    from onlinehash.errors import InvalidParameterError
 
-    try:
-        from onlinehash import cluster
-    except ImportError as error:
-        raise MissingExtraError(f"it needs {error.name}: pip install 'onlinehash[cluster]'") from error
     if form == ".lance":
-        return cluster.to_lance(index, file)
+        return int(cluster().to_lance(index, file))
     if form == ".oh":
         source = os.fspath(index)
-        return cluster.to_file(source if "://" in source else re.sub(":/", "://", source, count=1), file)
+        return int(
+            cluster().to_file(source if "://" in source else re.sub(":/", "://", source, count=1), file)
+        )
     raise InvalidParameterError(f"{file}: expected a name that ends with .oh, from a dataset")
 
 

@@ -31,6 +31,13 @@ _Seconds = Annotated[float, typer.Option(min=0.1, help="Seconds that a search ma
 _Cluster = Annotated[
     list[str] | None, typer.Option(metavar="NAME=URI", help="Serve a Lance dataset, too, on a Ray cluster.")
 ]
+_HeldOut = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=FILE",
+        help="Measure an index's generations by mAP on a file's labelled rows, none of which it is told.",
+    ),
+]
 _Shards = Annotated[int, typer.Option(min=1, help="Of --cluster: actors that hold its codes.")]
 _Replicas = Annotated[int, typer.Option(min=1, help="Of --cluster: actors for each of them.")]
 _Log = Annotated[str, typer.Option(help="critical, error, warning, info or debug.")]
@@ -47,6 +54,7 @@ def serve(
     changes: _Changes = 64,
     body: _Body = 64,
     seconds: _Seconds = 30.0,
+    held_out: _HeldOut = None,
     cluster: _Cluster = None,
     shards: _Shards = 1,
     replicas: _Replicas = 1,
@@ -76,24 +84,43 @@ def serve(
     app = make_app(
         folder, keys=Keys(read, write), limits=limits, media=media, host_names=host_name or (),
         origins=allow_origin or (), others=_clusters(cluster or [], shards, replicas),
+        held_out=_held_out(held_out or []),
     )  # fmt: skip
     told = f"serving {folder} at {url_of(listening)}"
     run(make_server(app, log_level, lambda: typer.echo(told)), listening)
 
 
+def _held_out(given: list[str]) -> dict[str, tuple[Any, Any]]:
+    """NAME=FILE, as names, vectors and labels."""
+    from onlinehash.cli.rows import Rows
+    from onlinehash.errors import InvalidParameterError
+    from onlinehash.server.held_out import MOST
+
+    found: dict[str, tuple[Any, Any]] = {}
+    for name, file in _pairs(given, "--held-out", "NAME=FILE"):
+        batch = next(iter(Rows(file, size=MOST + 1)), None)
+        if batch is None or batch.labels is None:
+            raise InvalidParameterError(f"--held-out: {file} has no labels")
+        found[name] = batch.vectors, batch.labels
+    return found
+
+
+def _pairs(given: list[str], option: str, form: str) -> list[tuple[str, str]]:
+    from onlinehash.errors import InvalidParameterError
+
+    found = [pair.partition("=") for pair in given]
+    for name, equals, value in found:
+        if not (name and equals and value):
+            raise InvalidParameterError(f"{option}: expected {form}, got {name + equals + value!r}")
+    return [(name, value) for name, _, value in found]
+
+
 def _clusters(given: list[str], shards: int, replicas: int) -> dict[str, Callable[[], Any]]:
     """NAME=URI, as names and what opens them."""
-    from onlinehash.errors import InvalidParameterError, MissingExtraError
+    from onlinehash.cli import elsewhere
 
-    openers: dict[str, Callable[[], Any]] = {}
-    for pair in given:
-        name, equals, uri = pair.partition("=")
-        if not (name and equals and uri):
-            raise InvalidParameterError(f"--cluster: expected NAME=URI, got {pair!r}")
-        try:
-            from onlinehash import cluster
-        except ImportError as error:
-            raise MissingExtraError(f"it needs {error.name}: pip install 'onlinehash[cluster]'") from error
-        how: Any = {"shards": shards, "replicas": replicas, "refresh": "manual"}
-        openers[name] = partial(cluster.open, uri, **how)
-    return openers
+    how: Any = {"shards": shards, "replicas": replicas, "refresh": "manual"}
+    return {
+        name: partial(elsewhere.cluster().open, uri, **how)
+        for name, uri in _pairs(given, "--cluster", "NAME=URI")
+    }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,13 +31,6 @@ from onlinehash.index.snapshot import Floats, Generation, Slots, Snapshot
 from onlinehash.index.store import View
 
 WAIT_SECONDS = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterStats(Stats):
-    """What an index holds, and each of its actors."""
-
-    shards: list[dict[str, Any]] = field(default_factory=list)
 
 
 class ClusterIndex(Index):
@@ -79,12 +72,10 @@ class ClusterIndex(Index):
                 missing, asked.partial, asked.wait_seconds = asked.missing, False, None
             return replace(hits, missing=tuple(sorted(missing))) if missing else hits
 
-    def stats(self) -> ClusterStats:
+    def stats(self) -> Stats:
         """As ``Index.stats``, with what ``shards`` tells."""
-        known, shards = super().stats(), self.shards()
-        values = {field.name: getattr(known, field.name) for field in fields(known)}
-        values["memory"] = sum(part["memory"] or 0 for part in shards)
-        return ClusterStats(**values, shards=shards)
+        shards = self.shards()
+        return replace(super().stats(), shards=shards, memory=sum(part["memory"] or 0 for part in shards))
 
     def tidy(self) -> None:
         """Put small files together and bring look-ups up to date: it happens now and then by itself."""

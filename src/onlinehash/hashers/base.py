@@ -268,6 +268,8 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return X, labels
 
     def _check_X(self, X: Any, reset: bool = False) -> Floats:
+        if not reset and self._is_checked(X):
+            return X  # type: ignore[no-any-return]
         try:
             if reset:
                 checked = check_array(X, dtype=np.float32, order="C", estimator=self, input_name="X")
@@ -277,6 +279,18 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             raise InvalidInputError(str(error)) from error
         array: Floats = checked
         return array
+
+    def _is_checked(self, X: Any) -> bool:
+        """Whether scikit-learn's checks would find nothing to do, which takes them 0.1 ms."""
+        return bool(
+            type(X) is np.ndarray
+            and X.dtype == np.float32
+            and X.ndim == 2
+            and X.shape == (max(1, len(X)), getattr(self, "n_features_in_", None))
+            and X.flags.c_contiguous
+            and not hasattr(self, "feature_names_in_")
+            and np.isfinite(X.sum(dtype=np.float64))
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.initialized_

@@ -32,6 +32,7 @@ from onlinehash.index.model import from_model, learnt_again
 from onlinehash.index.results import Codes, Hits, Id, Item, Page, Score, Stats
 from onlinehash.index.search import NONE, Found, by_codes, by_cosine, mask_of, reranked
 from onlinehash.index.snapshot import Floats, Generation, Slots, Snapshot, Unhashed
+from onlinehash.index.stats import stats_of
 from onlinehash.index.store import Store, View
 from onlinehash.kernels.threads import kernels_at_most, n_cores
 
@@ -170,22 +171,12 @@ class Reading:
         """What the index holds, what it serves, and how its learning goes."""
         with self._pinned() as (view, snapshot):
             served = None if snapshot.generation is None else snapshot.generation.hasher
-            hasher = self._hasher or served
-            rates = {"P": (np.nan, np.nan), "R": (np.nan, np.nan)} if hasher is None else hasher.progress()
-            (mistakes_P, loss_P), (mistakes_R, loss_R) = (
-                (None if np.isnan(rate) else rate for rate in rates[name]) for name in ("P", "R")
-            )
-            return Stats(
-                path=self._shown, items=snapshot.n_items, dim=self.dim, n_bits=self.n_bits,
-                base_bits=None if served is None else served.base_bits_, initialized=served is not None,
-                waiting=0 if served is not None else self._waiting,
-                n_init=self._settings["parameters"]["n_init"], generation=snapshot.number,
+            return stats_of(
+                view, self._hasher or served, path=self._shown, items=snapshot.n_items,
+                waiting=0 if served is not None else self._waiting, generation=snapshot.number,
                 pending=max(0, view.generation - snapshot.number), flipped=self._flipped,
-                labels=0 if hasher is None else len(hasher.label_codes_.labels),
-                learnt=0 if hasher is None else hasher.n_learnt_, mistakes_P=mistakes_P,
-                mistakes_R=mistakes_R, loss_P=loss_P, loss_R=loss_R, seconds=dict(self._seconds),
-                memory=0 if self._buffers is None else self._buffers.n_bytes, disk=self._store.n_bytes(),
-                keep_vectors=self.keep_vectors, durability=self._durability, refresh=self._refresh_mode,
+                seconds=dict(self._seconds), memory=0 if self._buffers is None else self._buffers.n_bytes,
+                disk=self._store.n_bytes(), durability=self._durability, refresh=self._refresh_mode,
                 read_only=self.read_only,
             )  # fmt: skip
 

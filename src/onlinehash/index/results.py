@@ -128,3 +128,4 @@ class Stats:
     durability: str
     refresh: str
     read_only: bool
+    shards: list[dict[str, Any]] = field(default_factory=list)  # on a cluster: each actor, and how it is

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
@@ -32,16 +33,18 @@ def make_app(
     folder: Path, *, keys: Keys | None = None, limits: Limits | None = None, media: Path | None = None,
     host_names: Iterable[str] = (), origins: Collection[str] = (),
     others: Mapping[str, Callable[[], Index]] | None = None,
+    held_out: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> FastAPI:  # fmt: skip
     """Serve the indexes of a folder.
 
     ``media`` is a folder of pictures that items name, served at /media to whoever may read. Without
     keys only the names of this machine, and ``host_names``, are answered to. ``origins`` are those whose
     pages may use the server from elsewhere (CORS). ``others`` are indexes that lie elsewhere: names, and
-    what opens them.
+    what opens them. ``held_out`` are vectors and labels, by an index's name, by which each of its
+    generations is measured.
     """
     keys, limits = keys or Keys(), limits or Limits()
-    library = Library(folder, limits, others)
+    library = Library(folder, limits, others, held_out)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -10,10 +10,12 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from onlinehash.errors import IndexLockedError, InvalidParameterError, OnlineHashError
 from onlinehash.index.index import Index
 from onlinehash.index.sqlite import writers_lock
+from onlinehash.server.held_out import HeldOut
 from onlinehash.server.limits import Limits
 from onlinehash.server.problems import ProblemError
 from onlinehash.server.served import Served
@@ -28,10 +30,12 @@ class Library:
     """Opens every index of a folder, and is the only one to change it."""
 
     def __init__(
-        self, folder: Path, limits: Limits, others: Mapping[str, Callable[[], Index]] | None = None
-    ) -> None:
+        self, folder: Path, limits: Limits, others: Mapping[str, Callable[[], Index]] | None = None,
+        held_out: Mapping[str, tuple[Any, Any]] | None = None,
+    ) -> None:  # fmt: skip
         self.folder, self._limits = folder, limits
         self._others = dict(others or {})  # indexes that lie elsewhere: by name, what opens them
+        self._held_out = dict(held_out or {})  # by name, vectors and labels to measure by
         self._changing = threading.Lock()  # what indexes there are
         self._served: dict[str, Served] = {}
         self._broken: dict[str, str] = {}
@@ -53,6 +57,8 @@ class Library:
                 continue
             try:
                 self._serve(path.stem, Index.open(path, refresh="manual"))
+            except InvalidParameterError:  # of what was held out for it: whoever starts the server is wrong
+                raise
             except OnlineHashError as error:
                 log.error("%s", error)
                 self._broken[path.stem] = str(error).replace(str(path), path.stem)
@@ -129,7 +135,15 @@ class Library:
             _remove(self.folder / f"{name}.oh")
 
     def _serve(self, name: str, index: Index) -> Served:
-        served = self._served[name] = Served(name, index, self._pool, self._limits, self._loop)
+        measure = None
+        if name in self._held_out:
+            try:
+                measure = HeldOut(*self._held_out[name], index.dim)
+            except OnlineHashError as error:
+                index.close()
+                raise InvalidParameterError(f"held out for {name!r}: {error}") from error
+        served = Served(name, index, self._pool, self._limits, self._loop, measure)
+        self._served[name] = served
         return served
 
     def _refuse_when_stopping(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counter_
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -12,6 +14,7 @@ from onlinehash.errors import OnlineHashError
 from onlinehash.server.served import Served
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SHARD = ("index", "shard", "replica")
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 
 
@@ -62,7 +65,19 @@ class _Indexes(Collector):
                 ("changes_waiting", "Changes in the queue, with the one under way"),
                 ("searches_waiting", "Searches in the queue"),
                 ("listeners", "Open streams of events"),
+                ("held_out_map_ratio", "mAP of the generation served, where rows are held out"),
                 ("shards_down", "Actors of an index on a cluster that are being brought back"),
+            )
+        }
+        shards = {
+            name: GaugeMetricFamily(
+                f"onlinehash_shard_{name}", text, labels=["index", "shard", "replica", *more]
+            )
+            for name, text, *more in (
+                ("up", "Whether an actor of a cluster answers with the newest state"),
+                ("items", "Items that it holds"),
+                ("memory_bytes", "Codes in its memory"),
+                ("step_seconds", "Time of its last load, refresh or recovery", "step"),
             )
         }
         counters = {
@@ -85,8 +100,8 @@ class _Indexes(Collector):
                 "memory_bytes": stats.memory, "disk_bytes": stats.disk, "flipped_ratio": stats.flipped,
                 "mistakes_P_ratio": stats.mistakes_P, "mistakes_R_ratio": stats.mistakes_R,
                 "changes_waiting": served.changes.waiting, "searches_waiting": served.searches.waiting,
-                "listeners": served.events.listeners,
-                "shards_down": sum(not part["up"] for part in getattr(stats, "shards", ())),
+                "listeners": served.events.listeners, "held_out_map_ratio": served.measured.get("map"),
+                "shards_down": sum(not part["up"] for part in stats.shards),
             }  # fmt: skip
             for name, value in values.items():
                 if value is not None:
@@ -97,5 +112,20 @@ class _Indexes(Collector):
                 ("refresh_seconds", served.refresh_seconds),
             ):  # fmt: skip
                 counters[name].add_metric([served.name], total)
+            _tell_shards(shards, served.name, stats.shards)
         yield from gauges.values()
+        yield from shards.values()
         yield from counters.values()
+
+
+def _tell_shards(gauges: dict[str, GaugeMetricFamily], name: str, parts: list[dict[str, Any]]) -> None:
+    replicas: Counter_[int] = Counter_()
+    for part in parts:
+        at = [name, str(part["shard"]), str(replicas[part["shard"]])]
+        replicas[part["shard"]] += 1
+        gauges["up"].add_metric(at, part["up"])
+        if part["items"] is not None:
+            gauges["items"].add_metric(at, part["items"])
+            gauges["memory_bytes"].add_metric(at, part["memory"])
+        for step, seconds in part["seconds"].items():
+            gauges["step_seconds"].add_metric([*at, step], seconds)

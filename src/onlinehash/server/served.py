@@ -22,17 +22,21 @@ class Served:
     """An open index, opened with ``refresh="manual"``: here it is known when each refresh ends."""
 
     def __init__(
-        self, name: str, index: Index, pool: Executor, limits: Limits, loop: asyncio.AbstractEventLoop
-    ) -> None:
+        self, name: str, index: Index, pool: Executor, limits: Limits, loop: asyncio.AbstractEventLoop,
+        measure: Callable[[Index], dict[str, Any]] | None = None,
+    ) -> None:  # fmt: skip
         self.name, self.index = name, index
         self.pool = pool
         self.changes = Changes(name, limits.changes)
         self.refresher = Refresher(name, self._refresh)
         self.searches = Searches(index, pool, limits)
         self.events = Events(loop, limits.listeners)
-        self.measure: Callable[[Index], dict[str, Any]] | None = None  # figures for each new generation
+        self.measure = measure  # figures for each new generation
+        self.measured: dict[str, Any] = {}
         self.refreshes = 0
         self.refresh_seconds = 0.0  # all together
+        if measure is not None:
+            self._publish(index.generation)
 
     async def read(self, work: Callable[[Index], T]) -> T:
         """Something that only reads, in a thread."""
@@ -90,7 +94,7 @@ class Served:
     def _publish(self, before: int) -> None:
         try:
             stats = self.index.stats()
-            measured = {} if self.measure is None else self.measure(self.index)
+            self.measured = {} if self.measure is None else self.measure(self.index)
         except (IndexClosedError, OnlineHashError):
             return
         self.refresh_seconds += stats.seconds.get("refresh", 0.0)
@@ -102,5 +106,5 @@ class Served:
                 "mistakes_P": stats.mistakes_P, "mistakes_R": stats.mistakes_R, "loss_P": stats.loss_P,
                 "loss_R": stats.loss_R, "learnt": stats.learnt, "labels": stats.labels,
                 "items": stats.items, "pending": stats.pending, "memory": stats.memory, "disk": stats.disk,
-            } | measured,
+            } | self.measured,
         )  # fmt: skip

@@ -1,0 +1,74 @@
+"""Rows held out of an index: its generations are measured by them, and it is never told."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onlinehash import Index, InvalidInputError, InvalidParameterError
+from onlinehash.cli.serve import _held_out
+from onlinehash.metrics import mean_average_precision
+from onlinehash.server.app import make_app
+from onlinehash.server.held_out import MOST, HeldOut
+from onlinehash.server.run import make_server
+from tests.server.conftest import DIM, KINDS, Start, X, filled
+
+HELD = X[300:], KINDS[300:]
+
+
+def test_each_generation_is_measured(start: Start, tmp_path: Path) -> None:
+    server = start(held_out={"photos": HELD}).client
+    filled(server)
+    lesson = {"vectors": X[:300].tolist(), "labels": KINDS[:300]}
+    number = server.post("/v1/indexes/photos/learn", json=lesson).json()["generation"]
+    told: dict[int, float] = {}
+    with server.stream("GET", "/v1/indexes/photos/events", headers={"Last-Event-ID": "0"}) as answer:
+        for line in answer.iter_lines():
+            if line.startswith("data: ") and '"map"' in line:
+                event = json.loads(line.removeprefix("data: "))
+                told[event["generation"]] = event["map"]
+                if event["generation"] == number:
+                    break
+    assert list(told) == [1, 2, 3], "also the first, which has learnt nothing"
+    text = server.get("/metrics").text
+    assert f'onlinehash_index_held_out_map_ratio{{index="photos"}} {told[number]}' in text
+    with Index.open(tmp_path / "indexes" / "photos.oh", read_only=True) as index:
+        hasher = index._hasher
+        assert hasher is not None
+        expected = mean_average_precision(
+            hasher.encode_query(X[300:350]), hasher.encode(X[350:]), KINDS[300:350], KINDS[350:], n_bits=16
+        )
+        assert told[number] == expected
+        assert HeldOut(*HELD, DIM)(index) == {"map": expected}
+    assert told[number] > told[1]
+    fresh = server.put("/v1/indexes/other", json={"dim": 4})
+    assert fresh.status_code == 201, "what is not named is not measured"
+
+
+def test_what_does_not_fit_is_refused(start: Start, tmp_path: Path) -> None:
+    server = start("first", held_out={"photos": HELD}).client
+    answer = server.put("/v1/indexes/photos", json={"dim": 4})
+    assert answer.status_code == 422
+    assert "held out for 'photos'" in answer.json()["detail"]
+    assert not list((tmp_path / "first").glob("photos*"))
+    for vectors, labels in (
+        (X[:1], ["a"]),
+        (X[:2], ["a", None]),
+        (np.zeros((MOST + 1, DIM)), [1] * (MOST + 1)),
+    ):
+        with pytest.raises(InvalidInputError, match="rows held out, each with a label"):
+            HeldOut(vectors, labels, DIM)
+
+
+def test_rows_come_from_a_file(tmp_path: Path) -> None:
+    np.savez(tmp_path / "held.npz", X=X[:50], labels=np.array([kinds[0] for kinds in KINDS[:50]]))
+    np.save(tmp_path / "bare.npy", X)
+    found = _held_out([f"photos={tmp_path / 'held.npz'}"])
+    assert (found["photos"][0] == X[:50]).all()
+    assert HeldOut(*found["photos"], DIM)
+    with pytest.raises(InvalidParameterError, match="has no labels"):
+        _held_out([f"photos={tmp_path / 'bare.npy'}"])
+    with pytest.raises(InvalidParameterError, match="expected NAME=FILE, got 'photos'"):
+        _held_out(["photos"])
+    assert make_server(make_app(tmp_path / "served", held_out=found))
