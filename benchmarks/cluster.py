@@ -69,6 +69,47 @@ def rows(quick: bool) -> Iterator[Row]:
             )  # fmt: skip
     finally:
         ray.shutdown()
+    yield from _lost_nodes(quick)
+
+
+def _lost_nodes(quick: bool) -> Iterator[Row]:
+    """A node that dies as a machine does, by Ray's own settings: until a search is whole again."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    from onlinehash import cluster
+
+    n = 5_000 if quick else 500_000
+    node = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": 100 << 20}
+    for replicas in (1, 2):
+        nodes = Cluster(initialize_head=True, head_node_args=node)
+        ray.init(address=nodes.address, log_to_driver=False)
+        try:
+            other = nodes.add_node(num_cpus=2, object_store_memory=100 << 20)
+            with tempfile.TemporaryDirectory(dir=".") as folder:
+                path, uri = Path(folder) / "index", Path(folder) / "index.lance"
+                build(path, n, 64, 64)
+                cluster.to_lance(path, uri, stripe=1 << 10)
+                started = time.perf_counter()
+                with cluster.open(uri, shards=2, replicas=replicas) as index:
+                    opened = time.perf_counter() - started
+                    queries = np.zeros((1, 64), np.float32)
+                    nodes.remove_node(other, allow_graceful=False)
+                    started = time.perf_counter()
+                    index.search(queries, k=10, wait_seconds=300)
+                    answered = time.perf_counter() - started
+                    while not all(part["up"] for part in index.shards()):
+                        time.sleep(0.02)
+                        index.search(queries, k=10, wait_seconds=300)
+                    back = time.perf_counter() - started
+            case = f"2 shards, {replicas} replica{'s' * (replicas > 1)}, {n:,} items"
+            for what, seconds in (
+                ("a node is lost: the next search", answered), ("a node is lost: all are back", back)
+            ):  # fmt: skip
+                yield Row(what, case, "s", seconds, opened, "opening", opened / seconds)
+        finally:
+            ray.shutdown()
+            nodes.shutdown()  # type: ignore[no-untyped-call]
 
 
 def _measured(index: Index, n: int) -> dict[str, float]:

@@ -74,19 +74,20 @@ def rows(quick: bool) -> Iterator[Row]:
                         here, there = getattr(ours, name), getattr(peer, name)
                         yield Row(f"search over HTTP{when}, {name}", callers, "ms", here, there, threads,
                                   there / here)  # fmt: skip
-            yield _memory(url, pid, bodies, X, 3 if quick else 120, case)
+            yield _memory(url, pid, bodies, X, 0.2 if quick else 10, case)
 
 
-def _memory(url: str, pid: int, bodies: Path, X: Floats, seconds: float, case: str) -> Row:
+def _memory(url: str, pid: int, bodies: Path, X: Floats, minutes: float, case: str) -> Row:
     """Whether the server grows while it is asked and taught without a pause."""
+    sizes: list[float] = []
+    answered = 0.0
     with _learning(url, X) as lessons:
-        load = _wrk(url, bodies, 16, seconds / 2)
-        middle = _resident(pid)
-        more = _wrk(url, bodies, 16, seconds / 2)
-        end = _resident(pid)
-    answered = (load.rate + more.rate) * seconds / 2
-    return Row("memory of the server", f"{case}, {seconds:g} s of searches and lessons", "MB", end, middle,
-               "half-way", middle / end, more={"searches": answered, "lessons": len(lessons)})  # fmt: skip
+        for _ in range(10):
+            answered += _wrk(url, bodies, 16, 6 * minutes).rate * 6 * minutes
+            sizes.append(_resident(pid))
+    third, more = sizes[len(sizes) // 3], {"searches": answered, "lessons": len(lessons), "MB": sizes}
+    return Row("memory of the server", f"{case}, {minutes:g} minutes of searches and lessons", "MB",
+               sizes[-1], third, "after a third of them", third / sizes[-1], more=more)  # fmt: skip
 
 
 def _in_process(index: Index, X: Floats, threads: int, seconds: float, learning: bool) -> Load:
