@@ -101,3 +101,12 @@ def test_taken_rows_are_those_of_lists(rows: list[set[str | int]], data: st.Data
     assert label_rows(taken, len(chosen)) is taken
     with pytest.raises(InvalidInputError, match="as X has"):
         label_rows(taken, len(chosen) + 1)
+
+
+@given(st.lists(LABEL, max_size=9))
+def test_a_label_each_is_a_collection_of_one_each(Y: list[Any]) -> None:
+    plain, wrapped = label_rows(Y), label_rows([{y} for y in Y])
+    assert plain.vocabulary == wrapped.vocabulary
+    assert plain.indices.tolist() == wrapped.indices.tolist()
+    assert plain.starts.tolist() == wrapped.starts.tolist()
+    assert all(type(part) is np.ndarray and part.dtype == np.int64 for part in (plain.indices, plain.starts))

@@ -282,15 +282,17 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _is_checked(self, X: Any) -> bool:
         """Whether scikit-learn's checks would find nothing to do, which takes them 0.1 ms."""
-        return bool(
+        if not (
             type(X) is np.ndarray
             and X.dtype == np.float32
             and X.ndim == 2
             and X.shape == (max(1, len(X)), getattr(self, "n_features_in_", None))
             and X.flags.c_contiguous
             and not hasattr(self, "feature_names_in_")
-            and np.isfinite(X.sum(dtype=np.float64))
-        )
+        ):
+            return False
+        with np.errstate(invalid="ignore"):
+            return bool(np.isfinite(X.sum(dtype=np.float64)))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.initialized_
