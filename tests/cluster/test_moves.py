@@ -1,7 +1,5 @@
 """Between an embedded index, a dataset and another dataset: the same answers everywhere."""
 
-import os
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +7,6 @@ import numpy as np
 import pytest
 
 from onlinehash import OHWEU, Index, InvalidParameterError, cluster
-from onlinehash.cluster import lance_store
 
 pytestmark = [pytest.mark.usefixtures("actors"), pytest.mark.xdist_group("ray")]
 
@@ -41,24 +38,3 @@ def test_there_and_back(uri: Path, n_init: int, keep_vectors: bool) -> None:
             again.learn(X[:900], ["c"] * 900)
             again.add([5000], X[:1])
             assert 5000 in again
-
-
-def test_models_that_no_state_names_are_removed(uri: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lance_store, "_KEEP", timedelta(0))
-    models = uri.with_name("photos.lance-models")
-    with cluster.create(uri, hasher=OHWEU(32, n_init=100).initialize(X)) as index:
-        index.add(range(50), X[:50])
-        base = os.listdir(models)
-        for _ in range(3):
-            index.learn(X[:100], ["a" if x[0] > 0 else "b" for x in X[:100]])
-            index._write_down()
-        (models / "000000000009-of one that died-1").mkdir()
-        (models / f"000000000009-of one that writes now-{index._snapshot.sequence + 1}").mkdir()
-        index.tidy()
-        left = os.listdir(models)
-        assert len(left) == 3
-        assert set(left) > set(base)
-        assert sum("writes now" in name for name in left) == 1
-        answers = index.search(X[:9], k=9).to_dict()
-    with cluster.open(uri) as again:
-        assert again.search(X[:9], k=9).to_dict() == answers

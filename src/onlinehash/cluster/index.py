@@ -45,7 +45,8 @@ class ClusterIndex(Index):
         try:
             super().__init__(store, **how)
         except BaseException:
-            team.stop(self._members)
+            members, self._members = self._members, []
+            team.stop(members)
             raise
 
     def search(

@@ -26,20 +26,22 @@ from onlinehash.cluster.lance_view import (
     STATE,
     LanceChange,
     LanceView,
-    Row,
     in_slots,
     schema,
+    to_table,
 )
-from onlinehash.cluster.models import remove_unnamed, write_model
+from onlinehash.cluster.models import kept, remove_unnamed, write_model
 from onlinehash.cluster.place import Disk, Place
 from onlinehash.errors import (
     IndexClosedError,
     IndexFileError,
     IndexLockedError,
     InvalidParameterError,
+    OnlineHashError,
     StorageError,
 )
 from onlinehash.index.inputs import to_json
+from onlinehash.index.model import from_model
 
 log = logging.getLogger(__name__)
 
@@ -59,8 +61,8 @@ class LanceStore:
         self.place = place
         self._read_only = read_only
         self._disk = Disk(place)
-        self._writer = secrets.token_hex(4)  # in models' names: two writers never write the same file
-        self._changes = 0
+        self._writer = secrets.token_hex(4)
+        self._tidied = False  # since the last change
         self._users, self._closed = 0, False
         self._condition = threading.Condition()
 
@@ -74,7 +76,8 @@ class LanceStore:
         state = {
             "format": "onlinehash", "version": VERSION, "sequence": 0, "generation": 0, "items": 0, "top": 0,
             "width": None, "waiting": 0, "model": None, "base": None, "written": 0, "lessons": [0, 0, 0],
-            "settings": {**settings, "code_bytes": code_bytes}, "writer": store._writer,
+            "settings": {**settings, "code_bytes": code_bytes}, "writer": store._writer, "until": {},
+            "untidy": 0,
         }  # fmt: skip
         if unfinished:
             state["unfinished"] = True
@@ -82,7 +85,7 @@ class LanceStore:
             raise InvalidParameterError(f"{store.name} exists: open it, or name another")
         with _translated(store.name):
             dataset = lance.write_dataset(
-                _table({STATE: ["state", to_json(state), None, None, None]}, code_bytes), store.name,
+                to_table({STATE: ["state", to_json(state), None, None, None]}, code_bytes), store.name,
                 storage_options=dict(store.place.options) or None,
             )  # fmt: skip
             store._disk.sync()
@@ -95,7 +98,8 @@ class LanceStore:
     ) -> LanceStore:
         """A dataset that is there. For writing: whoever wrote before can no longer."""
         store = cls(Place.of(uri, options), read_only)
-        store._view = store._newest()
+        with _translated(store.name):
+            store._view = store._newest()
         if not read_only:
             with store.write() as change:
                 change.state["writer"] = store._writer
@@ -115,21 +119,17 @@ class LanceStore:
         with self._in_use(), _translated(self.name, self._is_cut_off):
             change = LanceChange(self._view.dataset, self._view.state, self.place)
             yield change
+            change.state["untidy"] = 1 + (0 if self._tidied else change.state["untidy"])
+            if self._tidied:
+                change.state["until"] = kept(change.state)
             if change.new_model is not None:
-                write_model(self.place, self._writer, change.new_model, change.state, _KEEP.total_seconds())
-            try:
-                self._commit(change)
-            except CommitConflictError:
-                newest = self._newest()
-                if not self._ours(newest):
-                    raise
-                change.dataset = newest.dataset  # somebody has put files together, and changed nothing
-                self._commit(change)
-            self._changes += 1
-            if self._changes % _TIDY == 0:
+                write_model(self.place, change.new_model, change.state, _KEEP.total_seconds())
+            self._commit_or_adopt(change)
+            self._tidied = False
+            if change.state["untidy"] >= _TIDY:
                 try:
                     self.tidy()
-                except (OSError, ValueError):  # the change is there all the same
+                except Exception:  # the change is there all the same
                     log.warning("%s: small files stay as they are", self.name, exc_info=True)
 
     def tidy(self) -> None:
@@ -153,7 +153,7 @@ class LanceStore:
         self._disk.sync()
         newest = self._newest()
         if self._ours(newest):
-            self._view = newest
+            self._view, self._tidied = newest, True
 
     def _ours(self, view: LanceView) -> bool:
         """Whether a version holds the last state that we have written."""
@@ -163,7 +163,7 @@ class LanceStore:
     def _is_cut_off(self) -> bool:
         """Whether another has opened it for writing; then versions that are read here may be gone, too."""
         try:
-            return not (self._read_only or self._ours(self._newest()))
+            return not self._read_only and self._newest().state["writer"] != self._writer
         except (OSError, ValueError, IndexFileError):
             return False
 
@@ -180,16 +180,16 @@ class LanceStore:
         return sum(file.file_size_bytes or 0 for part in fragments for file in part.data_files())
 
     def verify(self) -> list[str]:
-        """Lance's own check, and that there are as many items as the state says."""
+        """Lance's own check, every row's checksum, that slots and ids come once, and the model."""
         with self.read() as view:
             try:
                 view.dataset.validate()  # type: ignore[no-untyped-call]
-                view.model()
-            except (OSError, ValueError, IndexFileError) as error:
+                model = view.model()
+                if model is not None:
+                    from_model(model, view.lessons(), view.generation, self.name)
+                return [f"{self.name}: damaged, {what}" for what in view.wrong()]
+            except (OSError, ValueError, OnlineHashError) as error:
                 return [str(error)]
-            found = view.dataset.count_rows("slot >= 0")
-            said = view.state["items"]
-            return [] if found == said else [f"{self.name}: {found} items, but its state says {said}"]
 
     def close(self) -> None:
         """Wait for readers and the writer."""
@@ -216,7 +216,9 @@ class LanceStore:
         try:
             dataset = self.place.open()
         except ValueError as error:
-            raise IndexFileError(f"{self.name}: there is no such dataset; create makes one") from error
+            if "was not found" in str(error):
+                raise IndexFileError(f"{self.name}: there is no such dataset; create makes one") from error
+            raise IndexFileError(f"{self.name}: damaged, it cannot be opened ({error})") from error
         if "slot" not in dataset.schema.names:
             raise IndexFileError(f"{self.name}: a Lance dataset, but not an index of onlinehash")
         rows = dataset.to_table(columns=["payload"], filter=in_slots([STATE]))["payload"].to_pylist()
@@ -233,13 +235,31 @@ class LanceStore:
             )
         return LanceView(dataset, state, self.place)
 
+    def _commit_or_adopt(self, change: LanceChange) -> None:
+        """Commit; also where somebody has put files together meanwhile, or only the answer was lost."""
+        try:
+            self._commit(change)
+        except CommitConflictError:
+            newest = self._newest()
+            if not self._ours(newest):
+                raise
+            change.dataset = newest.dataset
+            self._commit(change)
+        except OSError:
+            if self.place.local is not None:  # it may be there, but not on the disk: see _translated
+                raise
+            newest = self._newest()
+            if (newest.sequence, newest.state["writer"]) != (change.sequence, self._writer):
+                raise
+            self._view = newest
+
     def _commit(self, change: LanceChange) -> None:
         """Rows that go, rows that come and the new state, at once."""
         dataset, code_bytes = change.dataset, change.settings()["code_bytes"]
         removed, updated = _without(dataset, change.gone)
         rows = {STATE: ["state", to_json(change.state), None, None, None], **change.put_rows_of}
         new = write_fragments(
-            _table(rows, code_bytes), self.name, schema=schema(code_bytes), mode="append",
+            to_table(rows, code_bytes), self.name, schema=schema(code_bytes), mode="append",
             storage_options=dict(self.place.options) or None,
         )  # fmt: skip
         self._disk.sync()
@@ -270,25 +290,21 @@ def _without(dataset: lance.LanceDataset, slots: set[int]) -> tuple[list[int], l
     return removed, updated
 
 
-def _table(rows: dict[int, Row], code_bytes: int) -> pa.Table:
-    names = schema(code_bytes)
-    columns = [list(rows), *zip(*rows.values(), strict=True)]
-    return pa.table(
-        [pa.array(column, field.type) for column, field in zip(columns, names, strict=True)], schema=names
-    )
-
-
 @contextmanager
 def _translated(name: str, is_cut_off: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Lance's errors as ours; those of Arrow are of a file that is not there any more."""
     try:
         yield
-    except (CommitConflictError, OSError, pa.ArrowInvalid) as error:
-        if isinstance(error, StorageError):
-            raise
-        if isinstance(error, CommitConflictError) or is_cut_off():
+    except (CommitConflictError, OSError, pa.ArrowInvalid, IndexFileError) as error:
+        if is_cut_off():
             raise IndexLockedError(
                 f"{name} has been opened for writing elsewhere since, and this index can no longer write; "
                 "nothing was changed. Open it with read_only=True, or here again"
             ) from error
-        raise StorageError(f"{name}: cannot be read or written ({error}); nothing was changed") from error
+        if isinstance(error, OnlineHashError):
+            raise
+        if isinstance(error, CommitConflictError):
+            raise StorageError(
+                f"{name}: an earlier change failed, but may have been stored; open it again to see"
+            ) from error
+        raise StorageError(f"{name}: cannot be read or written ({error})") from error

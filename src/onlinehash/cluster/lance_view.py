@@ -26,14 +26,16 @@ from onlinehash.errors import InvalidInputError
 from onlinehash.index.filters import Filter
 from onlinehash.index.inputs import to_json
 from onlinehash.index.results import Id, Item
-from onlinehash.index.store import Chunk, Floats, Labels, Lesson, Model, Rows, Slots
+from onlinehash.index.store import Chunk, Floats, Labels, Lesson, Model, Rows, Slots, checksum
 from onlinehash.labels import LabelRows
 
 STATE = -1
 COLUMNS = ("slot", "id", "payload", "labels", "code", "vector")
+CRC = "crc"  # of all of them
 
 _MANY = 2000  # ids from which on reading the whole column is quicker than looking each up
 _TOGETHER = 10_000  # slots of one condition
+_MOST = 100  # sentences about one dataset
 
 Row = list[Any]  # id, payload, labels, code, vector as they are stored
 ID, PAYLOAD, LABELS, CODE, VECTOR = range(5)
@@ -42,7 +44,17 @@ ID, PAYLOAD, LABELS, CODE, VECTOR = range(5)
 def schema(code_bytes: int) -> pa.Schema:
     """Of the dataset; it never changes."""
     kinds = (pa.int64(), pa.string(), pa.string(), pa.string(), pa.binary(code_bytes), pa.large_binary())
-    return pa.schema([pa.field(*column) for column in zip(COLUMNS, kinds, strict=True)])
+    columns = zip((*COLUMNS, CRC), (*kinds, pa.int64()), strict=True)
+    return pa.schema([pa.field(*column) for column in columns])
+
+
+def to_table(rows: dict[int, Row], code_bytes: int) -> pa.Table:
+    """Rows by their slots, each with its checksum."""
+    sums = [checksum(slot, *row) for slot, row in rows.items()]
+    columns = [list(rows), *zip(*rows.values(), strict=True), sums]
+    names = schema(code_bytes)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, names, strict=True)]
+    return pa.table(arrays, schema=names)
 
 
 def lesson_slot(generation: int) -> int:
@@ -167,6 +179,28 @@ class LanceView:
             )
             for row in (rows[waiting_slot(number)] for number in numbers)
         ]
+
+    def wrong(self) -> list[str]:
+        """What is not as it was written, in sentences: every row is read."""
+        found: list[str] = []
+        slots: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
+        ids: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
+        for batch in self.dataset.to_batches(columns=[*COLUMNS, CRC]):
+            of_items = batch.filter(pc.greater_equal(batch["slot"], 0))
+            slots.append(of_items["slot"].to_numpy())
+            ids.append(np.fromiter(map(hash, of_items["id"].to_pylist()), np.int64, len(of_items)))
+            if self.state["width"] and of_items["code"].null_count:
+                found.append(f"{of_items['code'].null_count} items have no code")
+            for slot, *row, crc in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                if checksum(slot, *row) != crc and len(found) < _MOST:
+                    found.append(f"the checksum of slot {slot} does not match")
+        of_slots, n = np.concatenate(slots), self.state["items"]
+        if len(of_slots) != n:
+            found.append(f"{len(of_slots)} items, but the state says {n}")
+        for name, values in (("slots", of_slots), ("ids", np.concatenate(ids))):
+            if twice := len(values) - len(np.unique(values)):
+                found.append(f"{twice} {name} come more than once")
+        return found
 
     # ---- how it works
 

@@ -6,6 +6,8 @@ no state names any more is removed, also what a writer left behind that ended be
 
 from __future__ import annotations
 
+import re
+import secrets
 import shutil
 import time
 from typing import Any
@@ -19,12 +21,14 @@ from onlinehash.errors import IndexFileError
 from onlinehash.index.inputs import to_json
 from onlinehash.index.store import Model
 
+_NAME = re.compile(r"\d{12}-[^-]+-(\d+)")  # generation, anything, state
 _SCHEMA = pa.schema([("part", pa.string()), ("label", pa.string()), ("value", pa.large_binary())])
 
 
-def write_model(place: Place, writer: str, model: Model, state: dict[str, Any], keep: float) -> None:
+def write_model(place: Place, model: Model, state: dict[str, Any], keep: float) -> None:
     """Write it, and name it in a state; the one that it replaces is kept for so many seconds."""
-    name = f"{state['generation']:012d}-{writer}-{state['sequence']}"
+    # no two names are the same: not of two writers, nor of two tries
+    name = f"{state['generation']:012d}-{secrets.token_hex(4)}-{state['sequence']}"
     parts: list[tuple[str, str | None, bytes]] = [("learnt", None, model.learnt)]
     if model.base is not None:
         parts.append(("base", None, model.base))
@@ -33,10 +37,9 @@ def write_model(place: Place, writer: str, model: Model, state: dict[str, Any], 
     write_rows(
         place.model(name), pa.table([pa.array(of, field.type) for of, field in columns], schema=_SCHEMA)
     )
-    until = _kept(state)
     if state["model"] is not None:
-        until[state["model"]] = time.time() + keep
-    state |= {"model": name, "until": until}
+        state["until"] = {**state["until"], state["model"]: time.time() + keep}
+    state["model"] = name
     if model.base is not None:
         state["base"] = name
 
@@ -55,13 +58,21 @@ def read_rows(place: Place, name: str) -> pa.Table:
         raise IndexFileError(f"{place.uri}: damaged, its model {name} cannot be read ({error})") from error
 
 
+def kept(state: dict[str, Any]) -> dict[str, float]:
+    """Models that a state no longer names, and until when they may still be read."""
+    now = time.time()
+    return {name: until for name, until in state["until"].items() if until > now}
+
+
 def remove_unnamed(place: Place, state: dict[str, Any]) -> None:
     """Remove what neither the state names nor one before it that may still be read."""
-    named = {state["base"], state["model"], *_kept(state)}
+    named = {state["base"], state["model"], *kept(state)}
 
     def is_over(name: str) -> bool:
-        # whoever opens the dataset for writing meanwhile writes models of later states
-        return name not in named and int(name.rsplit("-", 1)[1]) <= state["sequence"]
+        # what is not named like a model is not ours; whoever opens the dataset for writing meanwhile
+        # writes models of later states
+        match = _NAME.fullmatch(name)
+        return match is not None and name not in named and int(match[1]) <= state["sequence"]
 
     models = place.model("")
     if models.local is None:
@@ -70,9 +81,4 @@ def remove_unnamed(place: Place, state: dict[str, Any]) -> None:
             session.delete_file(file)
     elif models.local.exists():
         for folder in filter(lambda folder: is_over(folder.name), models.local.iterdir()):
-            shutil.rmtree(folder)
-
-
-def _kept(state: dict[str, Any]) -> dict[str, float]:
-    now = time.time()
-    return {name: until for name, until in state.get("until", {}).items() if until > now}
+            shutil.rmtree(folder, ignore_errors=True)  # what cannot be removed now is tried again

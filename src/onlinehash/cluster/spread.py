@@ -204,10 +204,8 @@ class Spread:
             member.epoch += 1
             member.up, member.missed = False, []
             calls.append((member, member.change("load", version, version.sequence, self._projection)))
-        found: dict[Member, Loaded] = {}
-        for member, ref in calls:
-            found[member] = ray.get(ref)
-        return self._taken_up(found)
+        ray.wait([ref for _, ref in calls], num_returns=len(calls))  # all have ended, also where one fails
+        return self._taken_up({member: ray.get(ref) for member, ref in calls})
 
     def _taken_up(self, found: dict[Member, Loaded]) -> dict[int, Loaded]:
         for member, loaded in found.items():

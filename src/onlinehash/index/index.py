@@ -20,10 +20,8 @@ import numpy as np
 
 from onlinehash.codes import Packed, check_packed, n_bytes
 from onlinehash.errors import (
-    IndexFileError,
     InvalidInputError,
     InvalidParameterError,
-    ModelFileError,
 )
 from onlinehash.hashers.ohweu import OHWEU
 from onlinehash.index import interop
@@ -121,10 +119,8 @@ class Index(Learning):
         try:
             return cls(store, read_only=read_only, durability=durability, refresh=refresh,
                        shown=os.fspath(path))  # fmt: skip
-        except BaseException as error:
+        except BaseException:
             store.close()
-            if isinstance(error, ModelFileError):
-                raise IndexFileError(str(error)) from error
             raise
 
     @classmethod

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from onlinehash.codes import Packed
-from onlinehash.errors import IndexFileError
+from onlinehash.errors import IndexFileError, ModelFileError
 from onlinehash.hashers import model_file
 from onlinehash.hashers.ohweu import OHWEU
 from onlinehash.index.snapshot import Floats
@@ -47,8 +47,8 @@ def to_model(hasher: OHWEU, generation: int, first: bool) -> Model:
 
 def from_model(model: Model, lessons: list[Lesson], generation: int, name: str) -> OHWEU:
     """The hasher of a generation, from what was written; ``name`` is what errors call its file."""
-    fixed, _ = model_file.from_bytes(model.base or b"", _NAME, f"{name}: the base hash")
-    moved, content = model_file.from_bytes(model.learnt, _NAME, f"{name}: what was learnt")
+    fixed, _ = _read(model.base or b"", _NAME, f"{name}: the base hash")
+    moved, content = _read(model.learnt, _NAME, f"{name}: what was learnt")
     n_bits = content["parameters"]["n_bits"]
     codes = b"".join(code for _, code in model.labels)
     L = np.frombuffer(codes, "<f4").astype(np.float32).reshape(-1, n_bits)
@@ -81,7 +81,7 @@ def learnt_again(hasher: OHWEU, lessons: list[Lesson], before: int, after: int, 
         raise IndexFileError(f"{name}: damaged, a lesson between generations {before} and {after} is missing")
     for lesson in lessons:
         what = f"{name}: the lesson of generation {lesson.generation}"
-        arrays, content = model_file.from_bytes(lesson.data, _LESSON, what)
+        arrays, content = _read(lesson.data, _LESSON, what)
         labels = LabelRows.of(content["labels"])
         if "H" in arrays:
             learn_from(hasher, CodeRows(arrays["H"], labels, arrays.get("X")))
@@ -97,3 +97,10 @@ def checked_base_bits(hasher: OHWEU, dim: int) -> int:
         return int(hasher.base_bits_)
     hasher._check_parameters(hasher.n_init, dim)
     return hasher._base_bits()
+
+
+def _read(data: bytes, kind: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    try:
+        return model_file.from_bytes(data, kind, name)
+    except ModelFileError as error:
+        raise IndexFileError(str(error)) from error

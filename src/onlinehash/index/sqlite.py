@@ -28,7 +28,8 @@ from onlinehash.errors import (
     StorageError,
 )
 from onlinehash.index.inputs import to_json
-from onlinehash.index.sqlite_view import SQLiteChange, SQLiteView, checksum, read_settings
+from onlinehash.index.sqlite_view import SQLiteChange, SQLiteView, read_settings
+from onlinehash.index.store import checksum
 
 VERSION = 1
 APPLICATION = int.from_bytes(b"OHIX", "big")

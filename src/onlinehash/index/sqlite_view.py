@@ -17,7 +17,7 @@ from onlinehash.index.filters import Filter
 from onlinehash.index.inputs import to_json
 from onlinehash.index.results import Id, Item
 from onlinehash.index.sqlite_filters import to_sql
-from onlinehash.index.store import Chunk, Floats, Labels, Lesson, Model, Rows, Slots
+from onlinehash.index.store import Chunk, Floats, Labels, Lesson, Model, Rows, Slots, checksum
 from onlinehash.labels import LabelRows
 
 _TOGETHER = 256  # chunks that are read into one array
@@ -295,15 +295,6 @@ def read_settings(connection: sqlite3.Connection, name: str) -> dict[str, Any]:
         raise IndexFileError(f"{name}: damaged, its settings are missing or their checksum does not match")
     settings: dict[str, Any] = json.loads(row[0])
     return settings
-
-
-def checksum(*parts: Any) -> int:
-    """CRC-32 of the parts one after another, each ended by a zero byte; None is empty."""
-    total = 0
-    for part in parts:
-        data = part if isinstance(part, bytes) else b"" if part is None else str(part).encode()
-        total = crc32(b"\0", crc32(data, total))
-    return total
 
 
 def item_checksum(slot: int, id: Id, payload: str | None, labels: str | None) -> int:

@@ -13,6 +13,7 @@ from onlinehash.index.store import View
 
 def stats_of(view: View, hasher: OHWEU | None, **own: Any) -> Stats:
     """``hasher`` is what has been learnt by now; ``own`` are the fields that only the caller knows."""
+    served = own["generation"] > 0
     settings = view.settings()
     rates = {"P": (np.nan, np.nan), "R": (np.nan, np.nan)} if hasher is None else hasher.progress()
     (mistakes_P, loss_P), (mistakes_R, loss_R) = (
@@ -20,8 +21,8 @@ def stats_of(view: View, hasher: OHWEU | None, **own: Any) -> Stats:
     )
     return Stats(
         dim=settings["dim"], n_bits=settings["n_bits"], keep_vectors=settings["keep_vectors"],
-        n_init=settings["parameters"]["n_init"], initialized=hasher is not None,
-        base_bits=None if hasher is None else hasher.base_bits_,
+        n_init=settings["parameters"]["n_init"], initialized=served,
+        base_bits=hasher.base_bits_ if served and hasher is not None else None,
         labels=0 if hasher is None else len(hasher.label_codes_.labels),
         learnt=0 if hasher is None else hasher.n_learnt_, mistakes_P=mistakes_P,
         mistakes_R=mistakes_R, loss_P=loss_P, loss_R=loss_R, **own,

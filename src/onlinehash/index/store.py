@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -164,3 +165,12 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Wait for those who read, then let go of everything."""
+
+
+def checksum(*parts: Any) -> int:
+    """CRC-32 of the parts one after another, each ended by a zero byte; None is empty."""
+    total = 0
+    for part in parts:
+        data = part if isinstance(part, bytes) else b"" if part is None else str(part).encode()
+        total = crc32(b"\0", crc32(data, total))
+    return total

@@ -1,6 +1,7 @@
 """How well an index finds what it was never told: mean average precision on labelled rows held out of it.
 
-One half of the rows asks (R), the other is what is found (W and P); right is what shares a label.
+One half of the rows, drawn by lot, asks (R), the other is what is found (W and P); right is what shares
+a label.
 The full ranking counts, with ties in expected order, as in ``metrics.mean_average_precision``.
 """
 
@@ -10,13 +11,12 @@ import threading
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from onlinehash.codes import Packed
 from onlinehash.errors import InvalidInputError
 from onlinehash.index.index import Index
 from onlinehash.index.inputs import check_vectors
-from onlinehash.labels import LabelRows, label_rows
+from onlinehash.labels import label_rows
 from onlinehash.metrics import mean_average_precision
 
 MOST = 10_000  # rows: a quarter of their square is compared after each refresh
@@ -33,14 +33,15 @@ class HeldOut:
                 f"expected 2 to {MOST:,} rows held out, each with a label; got {len(X):,}, of which "
                 f"{np.count_nonzero(rows.labelled):,} have one"
             )
-        half = len(X) // 2
-        self._queries, self._stored = X[:half], X[half:]
-        self._query_labels, self._labels = _part(rows, 0, half), _part(rows, half, len(X))
+        order = np.random.default_rng(0).permutation(len(X))  # files are often sorted by what they show
+        asking, stored = np.sort(order[: len(X) // 2]), np.sort(order[len(X) // 2 :])
+        self._queries, self._stored = X[asking], X[stored]
+        self._query_labels, self._labels = rows.take(asking), rows.take(stored)
         self._base: Packed | None = None  # of the stored half: hashed once, as items are
         self._lock = threading.Lock()
 
     def __call__(self, index: Index) -> dict[str, Any]:
-        """``map``, of the generation that is served; nothing before initialisation."""
+        """``map``, and of which generation: the one that is served; nothing before initialisation."""
         generation = index._snapshot.generation
         if generation is None:
             return {}
@@ -52,9 +53,4 @@ class HeldOut:
             hasher.encode_query(self._queries), hasher.project(self._base), self._query_labels, self._labels,
             n_bits=hasher.n_bits,
         )  # fmt: skip
-        return {"map": score}
-
-
-def _part(rows: LabelRows, start: int, stop: int) -> LabelRows:
-    starts: npt.NDArray[np.int64] = rows.starts[start : stop + 1]
-    return LabelRows(rows.vocabulary, rows.indices[starts[0] : starts[-1]], starts - starts[0])
+        return {"generation": generation.number, "map": score}

@@ -56,16 +56,18 @@ class Library:
                 log.warning("%s is not served: a name has letters, digits, _ and - only", path.name)
                 continue
             try:
-                self._serve(path.stem, Index.open(path, refresh="manual"))
-            except InvalidParameterError:  # of what was held out for it: whoever starts the server is wrong
-                raise
+                index = Index.open(path, refresh="manual")
             except OnlineHashError as error:
                 log.error("%s", error)
                 self._broken[path.stem] = str(error).replace(str(path), path.stem)
+            else:
+                self._serve(path.stem, index)
         for name, open_it in self._others.items():
             if not re.match(NAME, name) or name in self.names():
                 raise InvalidParameterError(f"{name!r} cannot be an index's name here, or is taken")
             self._serve(name, open_it())
+        for name in sorted(self._held_out.keys() - self._served.keys()):
+            log.warning("there is no index %r yet for which rows are held out", name)
         self.ready = True
 
     def close(self) -> None:

@@ -70,9 +70,7 @@ class _Indexes(Collector):
             )
         }
         shards = {
-            name: GaugeMetricFamily(
-                f"onlinehash_shard_{name}", text, labels=["index", "shard", "replica", *more]
-            )
+            name: GaugeMetricFamily(f"onlinehash_shard_{name}", text, labels=[*_SHARD, *more])
             for name, text, *more in (
                 ("up", "Whether an actor of a cluster answers with the newest state"),
                 ("items", "Items that it holds"),

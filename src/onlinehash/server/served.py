@@ -79,7 +79,7 @@ class Served:
         before = self.index.generation
         result = work(self.index)
         self.events.publish("items", self.pulse())
-        if self.index.generation != before:  # it was initialised
+        if not before and self.index.generation:  # it was initialised
             self._publish(before)
         return result
 
@@ -94,9 +94,13 @@ class Served:
     def _publish(self, before: int) -> None:
         try:
             stats = self.index.stats()
-            self.measured = {} if self.measure is None else self.measure(self.index)
+            measured = {} if self.measure is None else self.measure(self.index)
         except (IndexClosedError, OnlineHashError):
             return
+        if (
+            measured.get("generation", stats.generation) == stats.generation
+        ):  # else the next is served already
+            self.measured = measured
         self.refresh_seconds += stats.seconds.get("refresh", 0.0)
         self.events.publish(
             "generation",
@@ -106,5 +110,5 @@ class Served:
                 "mistakes_P": stats.mistakes_P, "mistakes_R": stats.mistakes_R, "loss_P": stats.loss_P,
                 "loss_R": stats.loss_R, "learnt": stats.learnt, "labels": stats.labels,
                 "items": stats.items, "pending": stats.pending, "memory": stats.memory, "disk": stats.disk,
-            } | self.measured,
+            } | measured,
         )  # fmt: skip
