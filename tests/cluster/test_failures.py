@@ -148,7 +148,8 @@ def test_a_node_that_is_lost(uri: Path, on_ray: Cluster) -> None:
     on_cluster = cluster.create(uri, hasher=HASHER, shards=2, replicas=2, stripe=32, wait_seconds=120)
     for index in (embedded, on_cluster):
         index.add(range(500), X[:500], payloads=[{"row": i} for i in range(500)])
-    where = {actor.node_id for actor in _alive()}
+    at = {actor.id: actor.node_id for actor in _alive()}
+    where = [{at[member.handle._actor_id.hex()] for member in of} for of in on_cluster._members]
     with Load(embedded, on_cluster) as load:
         while load.searches < 2 and not load.errors:
             time.sleep(0.02)
@@ -159,7 +160,7 @@ def test_a_node_that_is_lost(uri: Path, on_ray: Cluster) -> None:
     until_up(on_cluster)
     same(embedded, on_cluster)
     assert len(on_cluster) == load.acknowledged
-    assert len(where) == 2, "actors were on both nodes"
+    assert [len(nodes) for nodes in where] == [2, 2], "replicas were on different nodes"
     assert len({actor.node_id for actor in _alive()}) == 1
     on_cluster.close()
     embedded.close()
@@ -170,7 +171,7 @@ def _alive() -> list[Any]:
 
     class Actor:
         def __init__(self, of: dict[str, Any]) -> None:
-            self.node_id = of["Address"]["NodeID"]
+            self.id, self.node_id = of["ActorID"], of["Address"]["NodeID"]
 
     return [
         Actor(of)

@@ -196,8 +196,8 @@ def open(
 ) -> ClusterIndex:  # fmt: skip
     """Open a dataset on a Ray cluster: the one that this process is connected to, or one of its own.
 
-    Each of ``shards`` is held by ``replicas`` actors, which take ``cpus`` of Ray's each and are spread
-    over the nodes. A search waits ``wait_seconds`` for a shard that is down, and a change as long for
+    Each of ``shards`` is held by ``replicas`` actors, which take ``cpus`` of Ray's each and are dealt out
+    to the nodes in turn. A search waits ``wait_seconds`` for a shard that is down, and a change as long for
     one that is slow. Opening for writing ends whoever wrote before. ``storage_options`` are Lance's.
     """
     _check(refresh, shards, replicas, 1)

@@ -15,6 +15,7 @@ from typing import Any
 
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from onlinehash.cluster.layout import Layout
 from onlinehash.cluster.place import Place
@@ -55,17 +56,32 @@ class Member:
 
 
 def start(place: Place, layout: Layout, replicas: int, cpus: float) -> list[list[Member]]:
-    """Actors, for each shard its replicas, spread over the nodes."""
+    """Actors, for each shard its replicas, dealt out to the nodes in turn: no two replicas on one."""
     if not ray.is_initialized():
         ray.init(log_to_driver=False, logging_level=logging.WARNING)
-    actor: Any = ray.remote(Shard).options(
-        num_cpus=cpus, max_restarts=-1, max_task_retries=0, max_concurrency=_CALLS,
-        scheduling_strategy="SPREAD",
-    )  # fmt: skip
-    return [
-        [Member(shard, actor.remote(place, layout, shard)) for _ in range(replicas)]
-        for shard in range(layout.shards)
-    ]
+    kind: Any = ray.remote(Shard)
+    nodes = _nodes(cpus)
+
+    def one(shard: int, replica: int) -> Member:
+        where: Any = "SPREAD"
+        if nodes:  # soft: where a node is lost, its actors go on elsewhere
+            node = nodes[(shard * replicas + replica) % len(nodes)]
+            where = NodeAffinitySchedulingStrategy(node, soft=True, _spill_on_unavailable=True)
+        actor = kind.options(
+            num_cpus=cpus, max_restarts=-1, max_task_retries=0, max_concurrency=_CALLS,
+            scheduling_strategy=where,
+        )  # fmt: skip
+        return Member(shard, actor.remote(place, layout, shard))
+
+    return [[one(shard, replica) for replica in range(replicas)] for shard in range(layout.shards)]
+
+
+def _nodes(cpus: float) -> list[str]:
+    """Those on which an actor has room."""
+    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    return sorted(
+        node["NodeID"] for node in nodes if node["Alive"] and node["Resources"].get("CPU", 0) >= cpus
+    )
 
 
 def stop(members: list[list[Member]]) -> None:
