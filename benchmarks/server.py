@@ -85,7 +85,7 @@ def _memory(url: str, pid: int, bodies: Path, X: Floats, minutes: float, case: s
         for _ in range(10):
             answered += _wrk(url, bodies, 16, 6 * minutes).rate * 6 * minutes
             sizes.append(_resident(pid))
-    early, more = sizes[3], {"searches": answered, "lessons": len(lessons), "MB": sizes}
+    early, more = sizes[3], {"searches": answered, "lessons": len(lessons), "MB in all": sizes}
     return Row("memory of the server", f"{case}, {minutes:g} minutes of searches and lessons", "MB",
                sizes[-1], early, "after 40 % of them", early / sizes[-1], more=more)  # fmt: skip
 

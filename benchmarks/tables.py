@@ -103,13 +103,17 @@ def _plain(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         goal = "" if row["goal"] is None else f"≥ {row['goal']:g}{'' if row['met'] else ' **missed**'}"
         extra = "".join(
-            f"; {value:.3g} {key}" for key, value in row["more"].items() if key not in ("cpu", "wall")
+            f"; {_number(value)} {key}" for key, value in row["more"].items() if key not in ("cpu", "wall")
         )
         lines.append([
             f"{row['what']}, {row['case']}{extra}", f"{row['ours']:.3g} {row['unit']}", f"{row['peer']:.3g}",
             row["against"], f"{row['ratio']:.3g}", goal,
         ])  # fmt: skip
     return _table(["what", "ours", "peer", "peer is", "ratio", "goal"], lines)
+
+
+def _number(value: Any) -> str:
+    return f"{min(value):.3g} to {max(value):.3g}" if isinstance(value, list) else f"{value:.3g}"
 
 
 def _quality(rows: list[dict[str, Any]]) -> str:

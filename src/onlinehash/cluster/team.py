@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 _CALLS = 32  # that a shard works on side by side
 _HEDGE = 1.0  # seconds after which another replica is asked, too
 _PAUSE = 0.05
+_LEAST_CPUS = 0.001  # of an actor: Ray puts those that take nothing anywhere
 
 
 class MovedError(Exception):
@@ -60,7 +61,8 @@ def start(place: Place, layout: Layout, replicas: int, cpus: float) -> list[list
     if not ray.is_initialized():
         ray.init(log_to_driver=False, logging_level=logging.WARNING)
     kind: Any = ray.remote(Shard)
-    nodes = _nodes(cpus)
+    share = max(cpus, _LEAST_CPUS)
+    nodes = _nodes(share)
 
     def one(shard: int, replica: int) -> Member:
         where: Any = "SPREAD"
@@ -68,7 +70,7 @@ def start(place: Place, layout: Layout, replicas: int, cpus: float) -> list[list
             node = nodes[(shard * replicas + replica) % len(nodes)]
             where = NodeAffinitySchedulingStrategy(node, soft=True, _spill_on_unavailable=True)
         actor = kind.options(
-            num_cpus=cpus, max_restarts=-1, max_task_retries=0, max_concurrency=_CALLS,
+            num_cpus=share if nodes else cpus, max_restarts=-1, max_task_retries=0, max_concurrency=_CALLS,
             scheduling_strategy=where,
         )  # fmt: skip
         return Member(shard, actor.remote(place, layout, shard))
