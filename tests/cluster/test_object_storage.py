@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 from urllib.request import Request, urlopen
 
+import lance
 import numpy as np
 import pytest
 from lance.file import LanceFileSession
@@ -66,3 +68,24 @@ def test_an_index_on_s3(options: dict[str, str], monkeypatch: pytest.MonkeyPatch
     with cluster.open(uri, read_only=True, storage_options=options) as again:
         assert again.search(X[:50], k=9).to_dict() == embedded.search(X[:50], k=9).to_dict()
     embedded.close()
+
+
+def test_an_answer_of_the_storage_that_is_lost(
+    options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The change is there, and nobody has heard of it: it is taken for made."""
+    commit, uri = lance.LanceDataset.commit, "s3://bucket/lost.lance"
+
+    def unheard(*values: Any, **how: Any) -> Any:
+        monkeypatch.setattr(lance.LanceDataset, "commit", commit)
+        commit(*values, **how)
+        raise OSError("the connection was closed")
+
+    hasher = OHWEU(32, n_init=300).initialize(X)
+    with cluster.create(uri, hasher=hasher, storage_options=options) as index:
+        for id in range(4):
+            if id % 2:
+                monkeypatch.setattr(lance.LanceDataset, "commit", unheard)
+            index.add([id], X[id : id + 1])
+        assert index.search(X[:4], k=1).ids.ravel().tolist() == [0, 1, 2, 3]
+    assert cluster.check(uri, storage_options=options) == []
