@@ -1,7 +1,7 @@
 """``python -m benchmarks.layout``: how large collections would be laid out, written into docs/scale.md.
 
-Computed, not measured: from what one core was measured to do (docs/measurements.json), and from nodes
-of a stated size. What is added by the network, and by cores that share one memory, is not in it.
+Computed, not measured: from what one core was measured to do and what the memory of that machine gave
+(docs/measurements.json), and from nodes of a stated size. What the network adds is not in it.
 """
 
 from __future__ import annotations
@@ -31,36 +31,45 @@ def per_core(found: dict[str, Any]) -> dict[str, float]:
     return each
 
 
-def layout(n: int, base_bits: int, n_bits: int, core: dict[str, float]) -> dict[str, float]:
+def bandwidth(found: dict[str, Any]) -> float:
+    """Bytes a second that codes are read at, where no cache holds them: one query over 100 million."""
+    case = "64 bits, 100M items, queries=1, k=10"
+    (row,) = (row for row in found["large"]["rows"] if (row["what"], row["case"]) == ("search", case))
+    return float(100e6 * 8 / (row["ours"] / 1000))
+
+
+def layout(n: int, base_bits: int, n_bits: int, core: dict[str, float], memory: float) -> dict[str, float]:
     """Memory, nodes, and times of ``n`` items: each node holds one shard and works on all its cores."""
     item = base_bits / 8 + 2 * n_bits / 8 + 1  # base code, live codes of two generations, open or closed
     nodes = ceil(n * item / (SHARE * MEMORY))
     own = n / nodes
+    live, both = own * n_bits / 8, own * (base_bits + n_bits) / 8
     return {
         "bytes": item, "terabytes": n * item / 1e12, "nodes": nodes,
-        "refresh": own / (CORES * core[f"refresh {base_bits}"]),
-        "search": own / (CORES * core["scan 1"]),
-        "searches": CORES * core["scan 100"] / own,
+        "refresh": max(own / (CORES * core[f"refresh {base_bits}"]), both / memory),
+        "search": max(own / (CORES * core["scan 1"]), live / memory),
+        "searches": min(CORES * core["scan 100"] / own, 100 * memory / live),
         "rehash": n * 1280 * 4 / 1e12,
     }  # fmt: skip
 
 
 def table(found: dict[str, Any]) -> str:
     """In Markdown."""
-    core = per_core(found)
+    core, memory = per_core(found), bandwidth(found)
     names = ("items", "bits", "bytes an item", "memory", "nodes", "refresh", "one search", "searches/s",
              "hashing again reads")  # fmt: skip
     lines = [" | ".join(names), "|".join("---" for _ in names)]
     for n, name in SIZES:
         for base_bits, n_bits in SHAPES:
-            of = layout(n, base_bits, n_bits, core)
+            of = layout(n, base_bits, n_bits, core, memory)
             lines.append(" | ".join([
                 name, f"{base_bits} → {n_bits}", f"{of['bytes']:.0f}", f"{of['terabytes']:.3g} TB",
-                f"{of['nodes']:,}", f"{of['refresh']:.2g} s", f"{1000 * of['search']:.2g} ms",
-                f"{of['searches']:.2g}", f"{of['rehash']:,.3g} TB",
+                f"{of['nodes']:,}", f"{of['refresh']:.2g} s", f"{1000 * of['search']:,.0f} ms",
+                f"{of['searches']:,.0f}", f"{of['rehash']:,.3g} TB",
             ]))  # fmt: skip
     body = "\n".join(f"| {line} |" for line in lines)
     measured = "; ".join(f"{name}: {value / 1e6:,.0f} M codes/s" for name, value in core.items())
+    measured += f"; memory: {memory / 1e9:.0f} GB/s of the machine"
     return f"{BEGIN}\n{body}\n\nOne core, as measured: {measured}.\n{END}"
 
 

@@ -166,7 +166,8 @@ def _summary(found: dict[str, Any]) -> str:
     quality = [row for row in found["quality"]["rows"] if row["more"].get("method") in methods]
     machine = found["scan"]["machine"]
     return (
-        f"{speed}\n\n`make bench`, {machine['cpu']}, {machine['cores']} cores; kernels on one core unless said, the index on all.\n\n"
+        f"{speed}\n\n`make bench`, {machine['cpu']}, {machine['cores']} cores; kernels on one core unless "
+        "said, the index on all.\n\n"
         f"{_quality(quality)}\n\nmAP on photographs by the number of bits: `make bench ONLY=quality`; "
         "what is measured and how is in [docs/measurements.md](docs/measurements.md)."
     )

@@ -291,8 +291,8 @@ class OnlineHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             and not hasattr(self, "feature_names_in_")
         ):
             return False
-        with np.errstate(invalid="ignore"):
-            return bool(np.isfinite(X.sum(dtype=np.float64)))
+        with np.errstate(invalid="ignore", over="ignore"):
+            return bool(np.isfinite(X.sum()))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.initialized_
