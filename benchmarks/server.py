@@ -25,6 +25,7 @@ from onlinehash import Client, Index
 
 BASE_BITS, N_BITS = 512, 64  # and as many features as base bits
 MISSING = "wrk is not installed (Debian: apt-get install wrk)"
+_PARTS = 5  # of the run that shows whether memory grows
 _LUA = Path(__file__).with_name("search.lua")
 Floats = npt.NDArray[np.float32]
 
@@ -82,10 +83,10 @@ def _memory(url: str, pid: int, bodies: Path, X: Floats, minutes: float, case: s
     sizes: list[float] = []
     answered = 0.0
     with _learning(url, X) as lessons:
-        for _ in range(10):
-            answered += _wrk(url, bodies, 16, 6 * minutes).rate * 6 * minutes
+        for _ in range(_PARTS):
+            answered += _wrk(url, bodies, 16, 60 * minutes / _PARTS).rate * 60 * minutes / _PARTS
             sizes.append(_resident(pid))
-    early, more = sizes[3], {"searches": answered, "lessons": len(lessons), "MB in all": sizes}
+    early, more = sizes[1], {"searches": answered, "lessons": len(lessons), "MB in all": sizes}
     return Row("memory of the server", f"{case}, {minutes:g} minutes of searches and lessons", "MB",
                sizes[-1], early, "after 40 % of them", early / sizes[-1], more=more)  # fmt: skip
 
