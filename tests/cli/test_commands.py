@@ -133,6 +133,17 @@ def test_learning_while_adding(folder: Path) -> None:
     assert json.loads(run("info", "t.oh", "--json"))["learnt"] == 60
 
 
+def test_a_server_that_cannot_start_says_why_in_a_line(folder: Path) -> None:
+    Path("indexes").mkdir()
+    run("backup", "t.oh", "indexes/t.oh")
+    np.savez("held.npz", x=np.zeros((5, DIM + 1)), labels=np.arange(5))
+    done = process("serve", "indexes", "--port", "0", "--held-out", "t=held.npz")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("onlinehash: held out for 't': vectors: expected numbers of shape (n, 12)")
+
+
 def test_search_is_the_index_s(folder: Path) -> None:
     X = np.load("x.npy")
     with Index.open("t.oh", read_only=True) as index:

@@ -73,6 +73,19 @@ def test_it_is_tidied_whoever_writes(uri: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(lance.dataset(uri).get_fragments()) < 8
 
 
+def test_what_is_no_dataset(tmp_path: Path) -> None:
+    with pytest.raises(IndexFileError, match="no such dataset"):
+        cluster.open(tmp_path / "nothing.lance")
+    Index.create(tmp_path / "photos.oh", hasher=HASHER).close()
+    with pytest.raises(IndexFileError, match="a file, and no Lance dataset"):
+        cluster.open(tmp_path / "photos.oh")
+    (tmp_path / "folder.lance").mkdir()
+    with pytest.raises(IndexFileError, match="no such dataset"):
+        cluster.open(tmp_path / "folder.lance")
+    with pytest.raises(IndexFileError, match="a folder, and no index's file"):
+        Index.open(tmp_path)
+
+
 def test_a_change_that_failed_can_be_made_again(index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = lance.LanceDataset.commit
 
@@ -167,7 +180,7 @@ def test_damage_is_found(uri: Path, index: Any, what: str) -> None:
             version.write_bytes(b"something else")
     found = cluster.check(uri)
     assert found
-    assert all(str(uri.name) in sentence for sentence in found)
+    assert all(str(uri) in sentence and ".rs:" not in sentence for sentence in found)
     if what in ("a model", "a file", "a version"):
         with pytest.raises((IndexFileError, StorageError)):
             cluster.stats(uri)

@@ -86,7 +86,8 @@ def serve(
         origins=allow_origin or (), others=_clusters(cluster or [], shards, replicas),
         held_out=_held_out(held_out or []),
     )  # fmt: skip
-    told = f"serving {folder} at {url_of(listening)}"
+    new = "" if folder.exists() else ", which is new and empty,"
+    told = f"serving {folder}{new} at {url_of(listening)}"
     run(make_server(app, log_level, lambda: typer.echo(told)), listening)
 
 

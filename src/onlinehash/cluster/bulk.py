@@ -24,12 +24,15 @@ def load(
 ) -> int:  # fmt: skip
     """Add every row of a file that all nodes can read (as ``onlinehash.datasets.read``); how many.
 
-    ``ids`` default to row numbers. ``rows`` at a time are one change, which is durable and visible when
-    the next begins; ``start`` goes on from where a run stopped. Only base codes travel.
+    ``ids`` default to row numbers from 0 on. ``rows`` at a time are one change, which is durable and visible
+    when the next begins; ``start`` goes on from where a run stopped. Only base codes travel.
     """
     hasher = index._hasher
     if hasher is None:
-        raise NotInitializedError("rows are hashed in many places, so the index must be initialised before")
+        raise NotInitializedError(
+            "rows are hashed in many places, so the index must be initialised before: give create a sample "
+            "or a fitted hasher, or add the first vectors by add"
+        )
     if index.keep_vectors:
         raise InvalidInputError("this index keeps vectors: add them instead")
     n = len(read(path, key=key))

@@ -31,7 +31,7 @@ from onlinehash.cluster.lance_view import (
     to_table,
 )
 from onlinehash.cluster.models import kept, remove_unnamed, write_model
-from onlinehash.cluster.place import Disk, Place
+from onlinehash.cluster.place import Disk, Place, plain
 from onlinehash.errors import (
     IndexClosedError,
     IndexFileError,
@@ -188,8 +188,10 @@ class LanceStore:
                 if model is not None:
                     from_model(model, view.lessons(), view.generation, self.name)
                 return [f"{self.name}: damaged, {what}" for what in view.wrong()]
-            except (OSError, ValueError, OnlineHashError) as error:
+            except OnlineHashError as error:
                 return [str(error)]
+            except (OSError, ValueError) as error:
+                return [f"{self.name}: damaged, it cannot be read ({plain(error)})"]
 
     def close(self) -> None:
         """Wait for readers and the writer."""
@@ -218,7 +220,9 @@ class LanceStore:
         except ValueError as error:
             if "was not found" in str(error):
                 raise IndexFileError(f"{self.name}: there is no such dataset; create makes one") from error
-            raise IndexFileError(f"{self.name}: damaged, it cannot be opened ({error})") from error
+            if self.place.local is not None and self.place.local.is_file():
+                raise IndexFileError(f"{self.name}: a file, and no Lance dataset") from error
+            raise IndexFileError(f"{self.name}: damaged, it cannot be opened ({plain(error)})") from error
         if "slot" not in dataset.schema.names:
             raise IndexFileError(f"{self.name}: a Lance dataset, but not an index of onlinehash")
         rows = dataset.to_table(columns=["payload"], filter=in_slots([STATE]))["payload"].to_pylist()
@@ -307,4 +311,4 @@ def _translated(name: str, is_cut_off: Callable[[], bool] = lambda: False) -> It
             raise StorageError(
                 f"{name}: an earlier change failed, but may have been stored; open it again to see"
             ) from error
-        raise StorageError(f"{name}: cannot be read or written ({error})") from error
+        raise StorageError(f"{name}: cannot be read or written ({plain(error)})") from error

@@ -16,7 +16,7 @@ import lance
 import pyarrow as pa
 from lance.file import LanceFileSession
 
-from onlinehash.cluster.place import Disk, Place
+from onlinehash.cluster.place import Disk, Place, plain
 from onlinehash.errors import IndexFileError
 from onlinehash.index.inputs import to_json
 from onlinehash.index.store import Model
@@ -55,7 +55,9 @@ def read_rows(place: Place, name: str) -> pa.Table:
     try:
         return place.model(name).open().to_table()
     except (OSError, ValueError) as error:
-        raise IndexFileError(f"{place.uri}: damaged, its model {name} cannot be read ({error})") from error
+        raise IndexFileError(
+            f"{place.uri}: damaged, its model {name} cannot be read ({plain(error)})"
+        ) from error
 
 
 def kept(state: dict[str, Any]) -> dict[str, float]:

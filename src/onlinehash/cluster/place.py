@@ -8,11 +8,14 @@ that names them, the version before the change is acknowledged.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import lance
+
+_SOURCE = re.compile(r",?\s*/\S+\.rs:\d+:\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,11 @@ class Disk:
         if str(self._folder) not in self._seen:
             _fsync(str(self._folder.parent))
             self._seen.add(str(self._folder))
+
+
+def plain(error: BaseException) -> str:
+    """What Lance says, without the lines of its own source that it ends with."""
+    return _SOURCE.sub("", str(error)).strip()
 
 
 def _fsync(path: str) -> None:

@@ -91,7 +91,8 @@ class SQLiteStore:
     def open(cls, path: Path, read_only: bool, durability: str) -> SQLiteStore:
         """A file that is there, if it is ours and whole as far as can be told without reading it."""
         if not path.is_file():
-            raise IndexFileError(f"{path}: there is no such file; Index.create makes one")
+            what = "a folder, and no index's file" if path.is_dir() else "there is no such file"
+            raise IndexFileError(f"{path}: {what}; Index.create makes one")
         store = cls(path, read_only, durability)
         try:
             with _translated(store.name), closing(store._connect()) as connection:

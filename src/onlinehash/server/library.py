@@ -41,9 +41,17 @@ class Library:
         self._broken: dict[str, str] = {}
         self.ready = False
         self.stopping = False
+        self.failed: OnlineHashError | None = None  # why it could not be opened
 
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
         """Open every index that can be opened; of the others the reason is kept."""
+        try:
+            self._open(loop)
+        except OnlineHashError as error:
+            self.failed = error
+            raise
+
+    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._pool = ThreadPoolExecutor(4 + (os.cpu_count() or 1), thread_name_prefix="reads")
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import ipaddress
+import logging
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 from threadpoolctl import threadpool_limits
 
-from onlinehash.errors import InvalidParameterError, ServerError
+from onlinehash.errors import InvalidParameterError, OnlineHashError, ServerError
 from onlinehash.server.state import Parts
 
 _LAST = 10  # seconds that connections have to end when the server stops
@@ -69,9 +70,15 @@ def run(server: uvicorn.Server, listening: socket.socket) -> None:
 
     BLAS gets one thread a call: searches have threads already, and BLAS's own would spin against them.
     """
-    with threadpool_limits(1, user_api="blas"):
-        server.run(sockets=[listening])
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            server.run(sockets=[listening])
+    except SystemExit:  # uvicorn's, where it has not started
+        if server.started:
+            raise
     if not server.started:
+        if isinstance(server, _Server) and server.failed is not None:
+            raise server.failed
         raise ServerError("the server did not start; its log says why")
 
 
@@ -80,8 +87,19 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._parts, self._told = parts, told
 
+    @property
+    def failed(self) -> OnlineHashError | None:
+        """Why it did not start."""
+        return self._parts.library.failed
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        # uvicorn would show whole tracebacks; what has failed is raised by ``run``
+        quiet: Any = lambda record: self._parts.library.failed is None  # noqa: E731
+        logging.getLogger("uvicorn.error").addFilter(quiet)
+        try:
+            await super().startup(sockets)
+        finally:
+            logging.getLogger("uvicorn.error").removeFilter(quiet)
         # what is there now stays: looking through it again took 60 to 90 ms each time, without an answer
         gc.collect()
         gc.freeze()
