@@ -295,8 +295,13 @@ def test_nobody_reads_any_more(folder: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_added(folder: Path) -> None:
+    # whoever runs the tests in the background of a shell has SIGINT ignored, and so has a child
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from onlinehash.cli.main import main; main()"
+    )
     with subprocess.Popen(
-        [sys.executable, "-m", "onlinehash", "add", "t.oh", "-", "--batch", "5"],
+        [sys.executable, "-c", code, "add", "t.oh", "-", "--batch", "5"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
         assert running.stdin is not None
