@@ -9,9 +9,7 @@ import pytest
 from onlinehash import Index, InvalidInputError, InvalidParameterError
 from onlinehash.cli.serve import _held_out
 from onlinehash.metrics import mean_average_precision
-from onlinehash.server.app import make_app
 from onlinehash.server.held_out import MOST, HeldOut
-from onlinehash.server.run import make_server
 from tests.server.conftest import DIM, KINDS, Start, X, filled
 
 HELD = X[300:], KINDS[300:]
@@ -49,6 +47,26 @@ def test_each_generation_is_measured(start: Start, tmp_path: Path) -> None:
     assert fresh.status_code == 201, "what is not named is not measured"
 
 
+def test_a_figure_of_the_next_generation_is_not_told_of_this_one(start: Start) -> None:
+    running = start(held_out={"photos": HELD})
+    filled(running.client)
+    served = running.app.state.parts.library.get("photos")
+    of_now, measure = dict(served.measured), served.measure
+    served.measure = lambda index: {"generation": index.generation + 1, "map": 2.0}
+    lesson = {"vectors": X[:300].tolist(), "labels": KINDS[:300]}
+    number = running.client.post("/v1/indexes/photos/learn", json=lesson).json()["generation"]
+    assert served.measured == of_now
+    with running.client.stream(
+        "GET", "/v1/indexes/photos/events", headers={"Last-Event-ID": "0"}
+    ) as answer:  # fmt: skip
+        told = (line.removeprefix("data: ") for line in answer.iter_lines() if '"learnt"' in line)
+        last = next(event for event in map(json.loads, told) if event["generation"] == number)
+    assert "map" not in last
+    served.measure = measure
+    running.client.post("/v1/indexes/photos/learn", json=lesson).raise_for_status()
+    assert served.measured == {"map": measure(served.index)["map"]}
+
+
 def test_rows_that_are_sorted_by_what_they_show() -> None:
     centres = np.random.default_rng(0).normal(size=(4, DIM)) * 9
     rows, kinds = (
@@ -80,9 +98,8 @@ def test_rows_come_from_a_file(tmp_path: Path) -> None:
     np.save(tmp_path / "bare.npy", X)
     found = _held_out([f"photos={tmp_path / 'held.npz'}"])
     assert (found["photos"][0] == X[:50]).all()
-    assert HeldOut(*found["photos"], DIM)
+    assert found["photos"][1].to_lists() == [kinds[:1] for kinds in KINDS[:50]]
     with pytest.raises(InvalidParameterError, match="has no labels"):
         _held_out([f"photos={tmp_path / 'bare.npy'}"])
     with pytest.raises(InvalidParameterError, match="expected NAME=FILE, got 'photos'"):
         _held_out(["photos"])
-    assert make_server(make_app(tmp_path / "served", held_out=found))

@@ -100,10 +100,12 @@ class _Server(uvicorn.Server):
             await super().startup(sockets)
         finally:
             logging.getLogger("uvicorn.error").removeFilter(quiet)
+        if not self.started:
+            return
         # what is there now stays: looking through it again took 60 to 90 ms each time, without an answer
         gc.collect()
         gc.freeze()
-        if self.started and self._told is not None:
+        if self._told is not None:
             self._told()
 
     async def shutdown(self, sockets: list[Any] | None = None) -> None:

@@ -97,10 +97,9 @@ class Served:
             measured = {} if self.measure is None else self.measure(self.index)
         except (IndexClosedError, OnlineHashError):
             return
-        if (
-            measured.get("generation", stats.generation) == stats.generation
-        ):  # else the next is served already
-            self.measured = measured
+        if measured.pop("generation", stats.generation) != stats.generation:
+            measured = {}  # of the next one, which is served already and tells of it itself
+        self.measured |= measured
         self.refresh_seconds += stats.seconds.get("refresh", 0.0)
         self.events.publish(
             "generation",
