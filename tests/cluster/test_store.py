@@ -86,6 +86,21 @@ def test_what_is_no_dataset(tmp_path: Path) -> None:
         Index.open(tmp_path)
 
 
+def test_a_disk_that_fails_while_opening_is_no_other_writer(
+    uri: Path, index: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise OSError("no space left")
+
+    index.close()
+    with monkeypatch.context() as full:
+        full.setattr(lance_store, "write_fragments", fails)
+        with pytest.raises(StorageError, match="no space left"):
+            cluster.open(uri)
+    with cluster.open(uri) as again:
+        assert len(again) == 300
+
+
 def test_a_change_that_failed_can_be_made_again(index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = lance.LanceDataset.commit
 

@@ -51,9 +51,9 @@ class OnCluster(Kind):
         return cluster.open(path, shards=2, **how)
 
     def check(self, path: Path) -> list[str]:
-        from onlinehash.cluster.lance_store import LanceStore
+        from onlinehash import cluster
 
-        return LanceStore.open(path, read_only=True).verify()
+        return cluster.check(path)
 
     def n_slots(self, index: Index) -> int:
         snapshot: Any = index._snapshot

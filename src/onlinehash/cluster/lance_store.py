@@ -22,14 +22,8 @@ import pyarrow as pa
 from lance.commit import CommitConflictError
 from lance.fragment import FragmentMetadata, write_fragments
 
-from onlinehash.cluster.lance_view import (
-    STATE,
-    LanceChange,
-    LanceView,
-    in_slots,
-    schema,
-    to_table,
-)
+from onlinehash.cluster.lance_change import LanceChange
+from onlinehash.cluster.lance_view import STATE, LanceView, in_slots, schema, to_table
 from onlinehash.cluster.models import kept, remove_unnamed, write_model
 from onlinehash.cluster.place import Disk, Place, plain
 from onlinehash.errors import (
@@ -163,7 +157,8 @@ class LanceStore:
     def _is_cut_off(self) -> bool:
         """Whether another has opened it for writing; then versions that are read here may be gone, too."""
         try:
-            return not self._read_only and self._newest().state["writer"] != self._writer
+            known = self._writer, self._view.state["writer"]  # the latter while this one is opening
+            return not self._read_only and self._newest().state["writer"] not in known
         except (OSError, ValueError, IndexFileError):
             return False
 

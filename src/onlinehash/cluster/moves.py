@@ -11,8 +11,9 @@ from typing import Any
 import lance
 import numpy as np
 
+from onlinehash.cluster.lance_change import LanceChange
 from onlinehash.cluster.lance_store import LanceStore
-from onlinehash.cluster.lance_view import LanceChange, LanceView
+from onlinehash.cluster.lance_view import LanceView
 from onlinehash.cluster.layout import STRIPE
 from onlinehash.cluster.models import read_rows, write_rows
 from onlinehash.cluster.place import Disk, Place

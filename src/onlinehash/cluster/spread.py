@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import ray
 
+from onlinehash.cluster.lance_change import LanceChange
 from onlinehash.cluster.lance_store import LanceStore
-from onlinehash.cluster.lance_view import CODE, LanceChange, LanceView
+from onlinehash.cluster.lance_view import CODE, LanceView
 from onlinehash.cluster.layout import Layout
 from onlinehash.cluster.shard import Key, Loaded, Projection, Version
 from onlinehash.cluster.team import Member, Team
